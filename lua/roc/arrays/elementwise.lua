@@ -219,10 +219,19 @@ end
 -- t results of earlier nodes, which are rounded to their dtypes.
 local ZEROS = { bool = "false", integer = "0", float32 = "roc.float32(0)", float64 = "0.0" }
 
-local function append_node(lines, node, i)
+---The zero of the class that elements of a dtype are computed in.
+---@param dtype roc.DType
+---@return string
+function M.zero_of(dtype) return ZEROS[dtypes.class(dtype)] end
+
+---Adds lines that compute node i, t<i>, of its operands.
+---@param lines string[]
+---@param node table
+---@param i integer
+function M.append_node(lines, node, i)
   local operation, dtype, name = operation_of(node.name), node.dtype, "t" .. i
   if node.square then operation = square_of(operation) end
-  lines[#lines + 1] = string.format("local %s = %s", name, ZEROS[dtypes.class(dtype)])
+  lines[#lines + 1] = string.format("local %s = %s", name, M.zero_of(dtype))
   lines[#lines + 1] = "do"
   local elements = {}
   for k, operand in ipairs(node.operands) do
@@ -256,7 +265,7 @@ function M.graph_lines(nodes, leaves)
   for i, leaf in ipairs(leaves) do
     lines[i] = string.format("local e%d = %s", i, loops.element(leaf))
   end
-  for i, node in ipairs(nodes) do append_node(lines, node, i) end
+  for i, node in ipairs(nodes) do M.append_node(lines, node, i) end
   return lines
 end
 
@@ -272,7 +281,9 @@ local function fused_kernel(nodes, leaves, scalars, extents, walks)
   return generated.fresh(text, "roc.Array expression") -- the caller keeps a bounded number
 end
 
-core.set_elementwise_rules { result = plain_result, kernel = plain_kernel, fused = fused_kernel }
+-- What the core calls; roc.arrays.rows adds a rule.
+M.rules = { result = plain_result, kernel = plain_kernel, fused = fused_kernel }
+core.set_elementwise_rules(M.rules)
 
 ---A function that makes an operation.
 ---@param name string

@@ -4,6 +4,7 @@ local dtypes = require "roc.arrays.dtypes"
 local elementwise = require "roc.arrays.elementwise"
 local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
+local rows = require "roc.arrays.rows"
 local support = require "roc.builders.support"
 local tree = require "roc.arrays.tree"
 
@@ -86,7 +87,8 @@ end
 
 -- `make` gives what the tree combines for a dtype; `empty` the value of no elements (none: an
 -- error); `takes` is "numbers" or "bool"; `of` names dtypes that `make` depends on beside that one;
--- `op` is the name that core.reduce_lines has for it.
+-- `op` is the name that core.reduce_lines has for it; `is_never_later`: lanes do not exchange its
+-- values.
 local REDUCTIONS = {
   sum = { make = accumulate(dtypes.accumulator, "v = v + w"), empty = 0 },
   prod = { make = accumulate(dtypes.accumulator, "v = v * w"), empty = 1 },
@@ -95,8 +97,8 @@ local REDUCTIONS = {
   max = { make = extreme ">" },
   argmin = { make = extreme_with_place("<", 2) },
   argmax = { make = extreme_with_place(">", 2) },
-  any = { make = of_bool "v = v or w", empty = false, takes = "bool" },
-  all = { make = of_bool "v = v and w", empty = true, takes = "bool" },
+  any = { make = of_bool "v = v or w", empty = false, takes = "bool", is_never_later = true },
+  all = { make = of_bool "v = v and w", empty = true, takes = "bool", is_never_later = true },
   count = { takes = "bool", empty = 0, make = function()
     return { fields = { int64 }, is_exact = true, load = load_condition, combine = "v = v + w" }
   end },
@@ -187,6 +189,32 @@ local function reduce_lines(reduction, name, dtype, arrays, axis, is_device)
   return tree.reduce(combined, arrays, axis, lines, n, is_device)[at]
 end
 
+-- The values of rows, in the shape of the result, to be computed when they are needed; nil: they
+-- are to be computed now.
+local function reduce_later(reduction, name, array, read, is_device)
+  local is_of_rows = is_device and read.axis == array.ndim and array.size > 0
+  if not is_of_rows or reduction.is_never_later then return nil end
+  local combined = made_of(reduction, name, array.dtype)
+  combined.later = combined.later
+    or rows.reduction(combined, reduction.name .. " " .. array.dtype.name)
+  return combined.later(array, combined.fields[combined.result or 1], read.keep)
+end
+
+-- Values of lines in the shape of the result; as they are where it is a number.
+local function in_shape(values, array, read)
+  local rest = rest_of(array, read.axis, read.keep)
+  return rest and values:reshape(rest) or values
+end
+
+local function reduce_now(reduction, name, array, read, is_device)
+  local values = reduce_lines(reduction, name, array.dtype, { array }, read.axis, is_device)
+  return in_shape(values, array, read)
+end
+
+local function reduce(...)
+  return reduce_later(...) or reduce_now(...)
+end
+
 -- Calls `run` with the array where it is computed.
 local function at_place(name, array, run)
   local device, is_device = places.choose(name, { array }, 1)
@@ -194,22 +222,16 @@ local function at_place(name, array, run)
   return run(is_device)
 end
 
--- The values in the shape of the result, or the one number.
-local function finish(values, array, read)
-  local rest = rest_of(array, read.axis, read.keep)
-  if rest then return values:reshape(rest) end
-  return values[1]
-end
-
 -- methods -----------------------------------------------------------------------------------------
 
--- `values(array, is_device, options)` gives the values of the lines.
+-- `values(array, is_device, options)` gives the values in the shape of the result.
 local function method(name, also, values)
   M[name] = function(array, opts)
     array = options.check_array(array, name)
     local read = check_options(name, opts, also, array.ndim)
     return at_place(name, array, function(is_device)
-      return finish(values(array, is_device, read), array, read)
+      local result = values(array, is_device, read)
+      return rest_of(array, read.axis, read.keep) and result or result[1]
     end)
   end
 end
@@ -218,20 +240,14 @@ for _, name in ipairs { "sum", "prod", "min", "max", "argmin", "argmax", "any", 
   local reduction = REDUCTIONS[name]
   method(name, nil, function(array, is_device, read)
     check_takes(reduction, name, array.dtype)
-    return reduce_lines(reduction, name, array.dtype, { array }, read.axis, is_device)
+    return reduce(reduction, name, array, read, is_device)
   end)
 end
 
--- Values of the dtype a mean has, as an element-wise operation on it.
-local function mean_of(name, array, axis, is_device)
-  check_takes(REDUCTIONS.sum, name, array.dtype)
-  local sums = reduce_lines(REDUCTIONS.sum, name, array.dtype, { array }, axis, is_device)
-  local _, n = count_lines(array, axis)
-  return elementwise.apply("div", sums, n)
-end
-
 method("mean", nil, function(array, is_device, read)
-  return mean_of("mean", array, read.axis, is_device)
+  check_takes(REDUCTIONS.sum, "mean", array.dtype)
+  local _, n = count_lines(array, read.axis)
+  return elementwise.apply("div", reduce(REDUCTIONS.sum, "mean", array, read, is_device), n)
 end)
 
 local function check_ddof(name, ddof)
@@ -241,19 +257,17 @@ local function check_ddof(name, ddof)
 end
 
 -- The mean of the squared distances from the mean, over n - ddof, by kernels.
-local function variance(name, array, is_device, axis, ddof)
+local function variance(name, array, is_device, read, ddof)
   if dtypes.is_integer(array.dtype) then array = elementwise.astype(array, float64) end
-  array:eval() -- it is needed twice
-  local mean = mean_of(name, array, axis, is_device)
-  local _, n = count_lines(array, axis)
-  if axis then
-    local shape = array.shape
-    shape[axis] = 1
-    mean = mean:reshape(shape)
+  local kept = { axis = read.axis, keep = true }
+  local sums = reduce_later(REDUCTIONS.sum, name, array, kept, is_device)
+  if not sums then
+    array:eval() -- it is needed twice
+    sums = reduce_now(REDUCTIONS.sum, name, array, kept, is_device)
   end
-  local distances = elementwise.apply("sub", array, mean)
-  local squares = reduce_lines(REDUCTIONS.squares, name, distances.dtype, { distances }, axis,
-    is_device)
+  local _, n = count_lines(array, read.axis)
+  local distances = elementwise.apply("sub", array, elementwise.apply("div", sums, n))
+  local squares = reduce(REDUCTIONS.squares, name, distances, read, is_device)
   return elementwise.apply("div", squares, math.max(n - ddof, 0))
 end
 
@@ -266,17 +280,15 @@ for name, finished in pairs {
     check_takes(REDUCTIONS.sum, name, array.dtype)
     if not is_device and core.current_device().kind == "cpu" and array.size > 0 then
       local lines, dtype = count_lines(array, read.axis), float_accumulator(array.dtype)
-      return tree.reduce_on_host(name, array, read.axis, lines, dtype, ddof)
+      return in_shape(tree.reduce_on_host(name, array, read.axis, lines, dtype, ddof), array, read)
     end
-    return finished(variance(name, array, is_device, read.axis, ddof))
+    return finished(variance(name, array, is_device, read, ddof))
   end)
 end
 
 method("norm", nil, function(array, is_device, read)
   check_takes(REDUCTIONS.sum, "norm", array.dtype)
-  local squares = reduce_lines(REDUCTIONS.squares, "norm", array.dtype, { array }, read.axis,
-    is_device)
-  return elementwise.apply("sqrt", squares)
+  return elementwise.apply("sqrt", reduce(REDUCTIONS.squares, "norm", array, read, is_device))
 end)
 
 -- dot ---------------------------------------------------------------------------------------------

@@ -33,14 +33,20 @@ local COLUMNS_SIZE = 256 -- items of a workgroup that has lines side by side
 -- is the text for elements that follow each other, where it differs from `combine`.
 local FIELDS = { { "v", "w" }, { "at_v", "at_w" } }
 
--- The variables of all fields for an operand (1: the earlier), each formatted, joined by ", ".
-local function each(count, operand, format)
+---The variables of all fields for an operand (1: the earlier), each formatted, joined by ", ".
+---@param count integer
+---@param operand integer
+---@param format string
+---@return string
+function M.each(count, operand, format)
   local parts = {}
   for f = 1, count do
     parts[f] = string.format((string.gsub(format, "#", f)), FIELDS[f][operand])
   end
   return table.concat(parts, ", ")
 end
+
+local each = M.each
 
 -- Lanes are combined from one half of 128 elements into the other.  The masks of their indices,
 -- which change none, let the compiler eliminate the checks, and so run items side by side.
@@ -286,8 +292,14 @@ local function in_memory(inputs)
     indices = "", guard = "line <= x1.shape[1]", before = "", elements = elements }
 end
 
--- The conditions of a graph's kernel: on the indices of a line, and the length of a line.
-local function bounds_of(leaves, rank)
+---The condition of a graph's kernel on the indices of a line, the length of a line, and the extents
+---of the loops.
+---@param leaves table[]
+---@param rank integer
+---@return string
+---@return string
+---@return string[]
+function M.bounds_of(leaves, rank)
   local conditions, lengths, extents = { "line <= lines" }, {}, {}
   for _, leaf in ipairs(leaves) do
     local dimension = 0
@@ -313,7 +325,7 @@ end
 
 local function in_graph(graph)
   local rank, leaves = #graph.extents, elementwise.leaves(graph.leaves, graph.walks)
-  local guard, n, extents = bounds_of(leaves, rank)
+  local guard, n, extents = M.bounds_of(leaves, rank)
   local params = support.names("x", graph.leaves)
   table.move(support.names("s", graph.scalars), 1, graph.scalars, #params + 1, params)
   local indices = rank == 1 and ""

@@ -51,12 +51,13 @@ roc_array *roc_check_any_array(lua_State *L, int arg);
  * functions above see to. */
 roc_array *roc_check_described_array(lua_State *L, int arg);
 roc_array *roc_check_described_device_array(lua_State *L, int arg);
-/* Computes the elements that are pending (runtime/buffer.h); raises why it cannot.  Of a device
+/* Computes the elements that are pending (runtime/buffer.h), or, of memory, what is pending and should
+ * be computed before the memory is used, and gives whether there was any; raises why it cannot.  Of a device
  * array the work is queued, on the stream if it is one of that device, else where it waits for no
  * unrelated work: what uses the elements comes after it. */
-void roc_array_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream);
+bool roc_array_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream);
 /* Sets what does so, once a process. */
-void roc_array_set_evaluate(void (*function)(lua_State *L, const roc_array *a,
+void roc_array_set_evaluate(bool (*function)(lua_State *L, const roc_array *a,
                                              roc_rt_stream *stream));
 /* Replaces a device array at `arg` by a host array of its contents, once the work that uses it is
  * complete; raises when it is closed.  Other values stay. */

@@ -24,15 +24,16 @@ roc_array_box *roc_test_array_box(lua_State *L, int idx) {
   return is_array ? box : NULL;
 }
 
-static void (*evaluate)(lua_State *L, const roc_array *a, roc_rt_stream *stream);
+static bool (*evaluate)(lua_State *L, const roc_array *a, roc_rt_stream *stream);
 
-void roc_array_set_evaluate(void (*function)(lua_State *L, const roc_array *a,
+void roc_array_set_evaluate(bool (*function)(lua_State *L, const roc_array *a,
                                              roc_rt_stream *stream)) {
   evaluate = function;
 }
 
-void roc_array_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
-  if (a->buffer && roc_buffer_pending(a->buffer)) evaluate(L, a, stream);
+bool roc_array_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
+  bool may_await = a->buffer && (roc_buffer_pending(a->buffer) || roc_buffer_readers(a->buffer));
+  return may_await && evaluate(L, a, stream);
 }
 
 static roc_array *evaluated(lua_State *L, roc_array *a) {

@@ -13,6 +13,7 @@
 #include "bindings/device/device_bind.h"
 #include "bindings/expression/expression.h"
 #include "bindings/expression/graph.h"
+#include "bindings/expression/rows.h"
 #include "bindings/kernel/kernel_bind.h"
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -103,28 +104,67 @@ static progress compute_one(lua_State *L, const evaluation *v, roc_expression *e
   return roc_expression_run_one(L, e, v->stream) ? COMPUTED : NOTHING;
 }
 
+/* The same of rows. */
+static progress run_rows(lua_State *L, const evaluation *v, const roc_expression *e) {
+  roc_rows rows;
+  if (!roc_rows_plan(e, &rows)) return NOTHING;
+  roc_graph_check(L, &rows.graph);
+  uint64_t before = roc_expression_changes();
+  if (!roc_rows_push_kernel(L, &rows)) return NOTHING;
+  if (roc_expression_changes() != before) return NOTHING;
+  if (!provide(L, v, &e->result)) return NO_MEMORY;
+  return roc_rows_launch(L, &rows, e, v->stream) ? COMPUTED : NOTHING;
+}
+
 /* Keeps a buffer while what is pushed is on the stack. */
 static void hold(lua_State *L, roc_buffer *buffer) {
   roc_buffer_retain(buffer);
   roc_push_array(L, &roc_host_array_class)->buffer = buffer;
 }
 
-/* Computes `e`, or something that it needs. */
-static progress advance(lua_State *L, const evaluation *v, roc_expression *e,
-                        const roc_expression **stepwise) {
-  roc_expression *part = roc_graph_find_part(e), *target = part ? part : e;
-  roc_graph g = {0};
-  roc_graph_add(&g, &target->result);
-  roc_graph_check(L, &g);
-  bool is_single = g.nnodes == 1 || *stepwise == target;
-  roc_buffer *result = is_single ? g.nodes[0]->result.buffer : target->result.buffer;
-  hold(L, result);
-  progress done = is_single ? compute_one(L, v, g.nodes[0]) : run_fused(L, v, &g, &target->result);
-  if (done == NOTHING && !is_single) *stepwise = target;
-  /* What has been printed meanwhile may have run Lua code that has looked at it, too. */
+/* What has been printed meanwhile may have run Lua code that has looked at it, too. */
+static progress end(progress done, const roc_buffer *result) {
   roc_expression *computed = done == COMPUTED ? roc_buffer_pending(result) : NULL;
   if (computed) roc_expression_end(computed);
   return done;
+}
+
+static progress compute_rows(lua_State *L, const evaluation *v, roc_expression *e) {
+  roc_buffer *result = e->result.buffer;
+  hold(L, result);
+  return end(run_rows(L, v, e), result);
+}
+
+/* Of no expression that is below `e`, and is a reduction or worth storing. */
+static progress compute_plain(lua_State *L, const evaluation *v, roc_expression *e,
+                              const roc_expression **stepwise) {
+  roc_graph g = {0};
+  roc_graph_add(&g, &e->result);
+  roc_graph_check(L, &g);
+  bool is_single = g.nnodes == 1 || *stepwise == e;
+  roc_buffer *result = is_single ? g.nodes[0]->result.buffer : e->result.buffer;
+  hold(L, result);
+  progress done = is_single ? compute_one(L, v, g.nodes[0]) : run_fused(L, v, &g, &e->result);
+  if (done == NOTHING && !is_single) *stepwise = e;
+  return end(done, result);
+}
+
+/* Computes `e`, or something that it needs: parts that are worth storing; `e` with the reductions
+ * below it, as rows; else these, the innermost first, each with what it reduces, or what it
+ * reduces. */
+static progress advance(lua_State *L, const evaluation *v, roc_expression *e,
+                        const roc_expression **stepwise) {
+  roc_expression *part = roc_graph_find_part(e), *target = part ? part : e;
+  uint64_t before = roc_expression_changes();
+  progress done = compute_rows(L, v, target);
+  if (done != NOTHING || roc_expression_changes() != before) return done;
+  roc_expression *reduction = roc_graph_find_reduction(target);
+  if (!reduction) return compute_plain(L, v, target, stepwise);
+  if (reduction != target) done = compute_rows(L, v, reduction);
+  if (done != NOTHING || roc_expression_changes() != before) return done;
+  roc_expression *reduced = roc_buffer_pending(reduction->operands[0].array.buffer);
+  if (!reduced) luaL_error(L, "a reduction has no kernel");
+  return compute_plain(L, v, reduced, stepwise);
 }
 
 /* (light userdata: an evaluation) -> nil, or, where memory is out, what holds the buffer.  The
@@ -204,6 +244,23 @@ int roc_expression_evaluate_early(lua_State *L, roc_buffer *buffer, roc_rt_strea
   roc_expression *e = roc_buffer_pending(buffer);
   if (e) e->is_skipped = true;
   return status;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+bool roc_expression_compute_reductions_of(lua_State *L, roc_buffer *buffer) {
+  const roc_expression_state *state =
+      roc_buffer_readers(buffer) > 0 ? roc_expression_state_of(L) : NULL;
+  for (bool found = false; state; found = true) {
+    roc_array *holder = roc_push_array(L, &roc_host_array_class);
+    int top = lua_gettop(L);
+    holder->buffer = roc_expression_find_reduction_of(state, buffer);
+    if (holder->buffer) roc_expression_evaluate_early(L, holder->buffer, NULL);
+    bool is_last = !holder->buffer;
+    lua_settop(L, top - 1);
+    if (is_last) return found;
+  }
+  return false;
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------- */

@@ -48,6 +48,16 @@ typedef struct extent {
   bool may_fail;
 } extent;
 
+static bool has_reduction(const roc_operation *op, const roc_expression_operand *operands) {
+  bool has = op->is_reduction;
+  for (uint32_t i = 0; i < op->noperands; i++) {
+    const roc_array *a = &operands[i].array;
+    const roc_expression *inner = a->buffer ? roc_expression_of(a) : NULL;
+    has |= inner && inner->has_reduction;
+  }
+  return has;
+}
+
 static extent measure(const roc_operation *op, const roc_expression_operand *operands) {
   extent x = {.size = 1};
   for (uint32_t i = 0; i < op->noperands; i++) {
@@ -98,12 +108,12 @@ static void release(void *pending) {
 /* In accesses to memory for an element: to store a result, and to read it again, takes two; to
  * compute it again, its operands' instead of its own, and one for each so many operations on a GPU,
  * which waits for memory.  A processor waits for operations: there the second kernel that needs a
- * result stores it. */
+ * result stores it; and so with reductions, which are smaller than what they are computed of. */
 enum { STORED_ACCESSES = 2, OPERATIONS = 8 };
 
-static uint32_t count_passes(const roc_array *result, const extent *x) {
+static uint32_t count_passes(const roc_operation *op, const roc_array *result, const extent *x) {
   roc_rt_device *device = roc_buffer_device(result->buffer);
-  if (!device || roc_rt_device_driver(device)->props.host_memory) return 1;
+  if (op->is_reduction || !device || roc_rt_device_driver(device)->props.host_memory) return 1;
   return 1 + STORED_ACCESSES * OPERATIONS / (OPERATIONS * (x->nleaves - 1) + x->size);
 }
 
@@ -126,7 +136,8 @@ bool roc_expression_begin(const roc_expression_call *call, uint32_t device, cons
   e->nleaves = x.nleaves;
   e->nscalars = x.nscalars;
   e->may_fail = x.may_fail || e->place.file;
-  e->passes_left = count_passes(result, &x);
+  e->passes_left = count_passes(op, result, &x);
+  e->has_reduction = has_reduction(op, operands);
   pthread_mutex_lock(&lock);
   for (uint32_t i = 0; i < e->noperands; i++) {
     roc_buffer *buffer = e->operands[i].array.buffer;
@@ -253,6 +264,31 @@ roc_buffer *roc_expression_find_surplus(const roc_expression_state *state, uint3
       holder = e;
   }
   roc_expression *found = n > most ? oldest : sum > most_bytes ? holder : NULL;
+  if (found) roc_buffer_retain(found->result.buffer); /* only this thread could release it */
+  pthread_mutex_unlock(&lock);
+  return found ? found->result.buffer : NULL;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static bool reads(const roc_expression *e, const roc_buffer *buffer) {
+  for (uint32_t i = 0; i < e->noperands; i++) {
+    const roc_array *a = &e->operands[i].array;
+    if (!a->buffer) continue;
+    const roc_expression *inner = roc_buffer_pending(a->buffer);
+    if (a->buffer == buffer || (inner && reads(inner, buffer))) return true;
+  }
+  return false;
+}
+
+roc_buffer *roc_expression_find_reduction_of(const roc_expression_state *state,
+                                             const roc_buffer *buffer) {
+  const roc_expression *found = NULL;
+  pthread_mutex_lock(&lock);
+  for (const roc_expression *e = first; e && !found; e = e->next) {
+    bool is_own = e->state == state && e->op->is_reduction && !e->is_skipped;
+    if (is_own && reads(e, buffer)) found = e;
+  }
   if (found) roc_buffer_retain(found->result.buffer); /* only this thread could release it */
   pthread_mutex_unlock(&lock);
   return found ? found->result.buffer : NULL;

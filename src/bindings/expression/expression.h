@@ -1,4 +1,5 @@
-/* Expressions: element-wise operations on arrays that are computed when their result is needed.
+/* Expressions: element-wise operations on arrays, and reductions of their rows on GPUs, that are
+ * computed when their result is needed.
  *
  * The result is an array whose buffer is pending (runtime/buffer.h), so that views share it, and gets
  * memory when it is computed.  An expression holds its operands' memory.  A write to that memory
@@ -36,10 +37,11 @@ typedef struct roc_operation {
   const roc_expression_state *state;
   char name[24];
   uint32_t noperands;
-  bool is_method;   /* the first operand must be an array */
-  bool has_square;  /* a second operand that is a plain 2 makes it another operation */
-  bool is_division; /* of integers by 0 fails at run time */
-  int8_t results[]; /* by kinds: a dtype, or as in lib_expression.c */
+  bool is_method;    /* the first operand must be an array */
+  bool has_square;   /* a second operand that is a plain 2 makes it another operation */
+  bool is_division;  /* of integers by 0 fails at run time */
+  bool is_reduction; /* of the one operand's rows: along its last dimension (rows.h) */
+  int8_t results[];  /* by kinds: a dtype, or as in lib_expression.c */
 } roc_operation;
 
 enum { ROC_OPERATION_UV_KERNELS = 1, ROC_OPERATION_UV_COUNT = ROC_OPERATION_UV_KERNELS };
@@ -75,6 +77,7 @@ struct roc_expression {
   bool has_failed;      /* a copy of an operand found no memory */
   bool is_viewed;       /* elements of it are computed by the expression of a view (view.c) */
   bool is_skipped;      /* it could not be computed, and nothing but a look tries again */
+  bool has_reduction;   /* it is one, or one has been below it */
   bool may_fail;        /* by the values of elements: its own operation, which has a place, or one
                            below it */
   roc_place place;
@@ -85,7 +88,7 @@ struct roc_expression {
 
 /* Bounds of what one kernel computes, and of the expressions of a state. */
 enum {
-  ROC_EXPRESSION_MAX_NODES = 16,
+  ROC_EXPRESSION_MAX_NODES = 24,
   ROC_EXPRESSION_MAX_LEAVES = 8,
   ROC_EXPRESSION_MAX_SCALARS = 8,
   ROC_EXPRESSION_MAX_PENDING = 256
@@ -112,7 +115,11 @@ uint64_t roc_expression_changes(void);
 roc_buffer *roc_expression_find_surplus(const roc_expression_state *state, uint32_t most,
                                         size_t most_bytes);
 uint32_t roc_expression_count(void); /* of all states */
-void roc_expression_open(void);      /* sets the hook of writes; once a process */
+/* The buffer, retained, of a reduction of the state that reads the memory, maybe by way of other
+ * expressions, and has not failed; NULL: there is none. */
+roc_buffer *roc_expression_find_reduction_of(const roc_expression_state *state,
+                                             const roc_buffer *buffer);
+void roc_expression_open(void); /* sets the hook of writes; once a process */
 
 /* evaluate.c */
 /* Computes the buffer's contents, if they are pending; raises why it cannot, and they stay so.  Of
@@ -128,6 +135,11 @@ int roc_expression_call_uncollected(lua_State *L, int nargs, int nresults);
 /* After a new expression whose operands have that many bytes: computes what is too much. */
 void roc_expression_limit(lua_State *L, const roc_expression_state *state, size_t nbytes);
 
+/* Before the memory is used by something else than expressions, which may write it: computes the
+ * reductions that read it, whose results are smaller than a copy of the memory.  Gives whether there
+ * were any. */
+bool roc_expression_compute_reductions_of(lua_State *L, roc_buffer *buffer);
+
 /* view.c */
 /* Pushes an array that is pending, with the elements of a view of what is pending, for the first view
  * of it; NULL, and pushes nothing: the view is to be computed as memory.  No Lua code runs. */
@@ -137,6 +149,10 @@ const roc_array *roc_expression_push_view(lua_State *L, const roc_array *view);
 /* core.reduce_pending, the first launch of a reduction with what computes its array; see
  * roc/arrays/tree.lua. */
 int roc_expression_reduce(lua_State *L);
+
+/* rows.c */
+/* core.row_reduction(name): makes a reduction; see roc/arrays/rows.lua. */
+int roc_expression_new_reduction(lua_State *L);
 
 /* graph.c.  A structure becomes one kernel when it has been computed that often: element by
  * operation.  For the specs; gives what it was. */
@@ -170,5 +186,6 @@ bool roc_expression_run_one(lua_State *L, const roc_expression *e, roc_rt_stream
 /* lib_expression.c.  For the specs: results of fewer elements are computed at once; gives what it
  * was. */
 int64_t roc_expression_set_least(int64_t size);
+int64_t roc_expression_least(void);
 
 #endif

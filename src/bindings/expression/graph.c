@@ -75,6 +75,17 @@ roc_expression *roc_graph_find_part(const roc_expression *e) {
   return NULL;
 }
 
+roc_expression *roc_graph_find_reduction(roc_expression *e) {
+  if (!e->has_reduction) return NULL;
+  for (uint32_t i = 0; i < e->noperands; i++) {
+    const roc_array *a = &e->operands[i].array;
+    roc_expression *inner = a->buffer ? roc_expression_of(a) : NULL;
+    roc_expression *found = inner ? roc_graph_find_reduction(inner) : NULL;
+    if (found) return found;
+  }
+  return e->op->is_reduction ? e : NULL;
+}
+
 void roc_graph_note_pass(const roc_graph *g, uint32_t count) {
   static _Thread_local uint64_t passes;
   passes++;
@@ -128,11 +139,13 @@ void roc_graph_push_nodes(lua_State *L, const roc_graph *g) {
   lua_createtable(L, (int)g->nnodes, 0);
   for (uint32_t n = 0; n < g->nnodes; n++) {
     const roc_expression *e = g->nodes[n];
-    lua_createtable(L, 0, 5);
+    lua_createtable(L, 0, 6);
     lua_pushstring(L, e->op->name);
     lua_setfield(L, -2, "name");
     lua_pushboolean(L, e->is_square);
     lua_setfield(L, -2, "square");
+    lua_pushboolean(L, e->op->is_reduction);
+    lua_setfield(L, -2, "reduces");
     lua_createtable(L, ROC_EXPRESSION_MAX_OPERANDS, 0);
     for (uint32_t i = 0; i < e->noperands; i++) {
       roc_expression_push_kind(L, e->operands[i].kind);
@@ -190,7 +203,7 @@ bool roc_graph_find_kernel(lua_State *L, int64_t work, void (*make)(lua_State *L
   lua_pushvalue(L, key);
   int type = lua_rawget(L, structures);
   if (type == LUA_TNIL) count_structure(L, structures);
-  if (type != LUA_TUSERDATA) {
+  if (type != LUA_TUSERDATA && type != LUA_TBOOLEAN) {
     lua_Integer sum = lua_tointeger(L, found) + work;
     if (sum < least_work) {
       lua_pushinteger(L, sum);

@@ -29,6 +29,8 @@ roc_graph_operand roc_graph_add(roc_graph *g, const roc_array *a);
 bool roc_graph_is_worth_storing(const roc_expression *e);
 /* What is below e, and is worth storing before e is computed; NULL: nothing. */
 roc_expression *roc_graph_find_part(const roc_expression *e);
+/* A reduction that is e or below it, with no other below; NULL: there is none. */
+roc_expression *roc_graph_find_reduction(roc_expression *e);
 /* Notes that one kernel computes the first `count` nodes without storing them. */
 void roc_graph_note_pass(const roc_graph *g, uint32_t count);
 /* Raises when an operand could not be kept. */
@@ -36,7 +38,7 @@ void roc_graph_check(lua_State *L, const roc_graph *g);
 
 /* Adds to a structure's key what tells the graph, and the loops that its leaves walk, apart. */
 void roc_graph_add_key(luaL_Buffer *b, const roc_graph *g, const roc_loops *loops);
-/* Pushes a list of {name =, square =, kinds =, dtype =, operands =}. */
+/* Pushes a list of {name =, square =, reduces =, kinds =, dtype =, operands =}. */
 void roc_graph_push_nodes(lua_State *L, const roc_graph *g);
 /* Pushes "x1", "s1" or "t1": the name of an operand in a kernel's text. */
 void roc_graph_push_name(lua_State *L, roc_graph_operand operand);
@@ -46,7 +48,8 @@ uint32_t roc_graph_fill(const roc_graph *g, const roc_loops *loops, roc_kernel_o
 /* Whether the code of such a kernel may be generated while operations go on one by one. */
 bool roc_graph_may_be_later(void);
 /* Replaces the key on top of the stack by its structure's kernel; false, and pops the key, while the
- * structure's work, this one's included, is not worth one.  `make` pushes a new kernel. */
+ * structure's work, this one's included, is not worth one, or there can be none.  `make` pushes a new
+ * kernel, or false: there can be none. */
 bool roc_graph_find_kernel(lua_State *L, int64_t work, void (*make)(lua_State *L, const void *ud),
                            const void *ud);
 

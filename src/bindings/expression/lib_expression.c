@@ -25,6 +25,10 @@ int64_t roc_expression_set_least(int64_t size) {
   return previous;
 }
 
+int64_t roc_expression_least(void) {
+  return least_pending;
+}
+
 /* Results of kinds that are no dtype. */
 enum { RESULT_UNKNOWN = -1, RESULT_REFUSED = -2 };
 
@@ -139,13 +143,25 @@ static bool divides_integers(const call *c, roc_dtype dtype) {
   return c->plain.op->is_division && roc_dtype_table[dtype].kind != 'f';
 }
 
+/* Whether an operand is a reduction that is pending: what is computed of it is worth waiting for,
+ * however small. */
+static bool awaits_reduction(const call *c) {
+  for (uint32_t i = 0; i < c->plain.op->noperands; i++) {
+    const roc_array *a = c->plain.arrays[i];
+    const roc_expression *inner = a ? roc_expression_of(a) : NULL;
+    if (inner && inner->has_reduction) return true;
+  }
+  return false;
+}
+
 /* Whether the operation may be computed later: not integers over a plain 0, which fail at once. */
 static bool can_wait(const call *c, roc_dtype dtype, uint32_t rank, const int64_t *extents) {
   int64_t size = 1;
   for (uint32_t k = 0; k < rank; k++) {
     if (__builtin_mul_overflow(size, extents[k], &size)) return false;
   }
-  if (c->plain.op->state->is_off || size < least_pending) return false;
+  bool is_worth = size >= least_pending || awaits_reduction(c);
+  if (c->plain.op->state->is_off || !is_worth) return false;
   return !divides_integers(c, dtype) || c->plain.arrays[1] || c->plain.scalars[1].as.i != 0;
 }
 
@@ -323,11 +339,14 @@ static int expression_elementwise(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"elementwise", expression_elementwise},
                                      {"reduce_pending", roc_expression_reduce},
+                                     {"row_reduction", roc_expression_new_reduction},
                                      {"set_elementwise_rules", roc_expression_set_rules},
                                      {NULL, NULL}};
 
-static void evaluate_array(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
+static bool evaluate_array(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
+  if (!roc_buffer_pending(a->buffer)) return roc_expression_compute_reductions_of(L, a->buffer);
   roc_expression_evaluate(L, a->buffer, stream);
+  return true;
 }
 
 static void open_process(void) {

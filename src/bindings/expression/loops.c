@@ -103,6 +103,27 @@ void roc_loops_plan(roc_loops *loops, bool is_reversed) {
   finish_views(loops);
 }
 
+roc_array roc_loops_arrange(const roc_array *a, uint32_t rank, uint32_t axis) {
+  roc_array out = {.buffer = a->buffer, .dtype = a->dtype, .rank = rank, .offset = a->offset};
+  for (uint32_t k = 0; k < rank; k++) {
+    uint32_t to = k < axis ? k : k == axis ? rank - 1 : k - 1;
+    bool is_own = k + a->rank >= rank;
+    out.extents[to] = is_own ? a->extents[k + a->rank - rank] : 1;
+    out.strides[to] = is_own ? a->strides[k + a->rank - rank] : 1;
+  }
+  return out;
+}
+
+/* Strides of lines one after the other that are no multiples of a line's length. */
+void roc_loops_separate_lines(roc_array *shape, bool has_lines) {
+  int64_t stride = 1;
+  for (uint32_t k = shape->rank; k-- > 0;) {
+    shape->strides[k] = stride;
+    bool is_line = has_lines && k == shape->rank - 1;
+    stride = is_line ? shape->extents[k] + 1 : stride * shape->extents[k];
+  }
+}
+
 enum {
   MAX_GROUPS = 65535, /* along dimension 2; some devices allow no more */
   ITEMS = 256         /* of a workgroup */

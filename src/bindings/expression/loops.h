@@ -30,6 +30,12 @@ bool roc_loops_broadcast(const roc_array *const *arrays, uint32_t narrays, uint3
 /* Fills the rest from `narrays` and `arrays`, whose shapes broadcast to that of the result, of which
  * no extent is 0.  `is_reversed`: its first dimension is the innermost. */
 void roc_loops_plan(roc_loops *loops, bool is_reversed);
+/* The array with the given rank, and the dimension `axis` last; where it lacks dimensions, or `axis`
+ * is the rank, they stay as they are. */
+roc_array roc_loops_arrange(const roc_array *a, uint32_t rank, uint32_t axis);
+/* Gives a shape, which has no memory, strides of its own: by which, if it has lines, no loop is joined
+ * of its last dimension and those before. */
+void roc_loops_separate_lines(roc_array *shape, bool has_lines);
 /* The launch that walks them, and the rows of its second dimension; false where a work-item has
  * several rows. */
 bool roc_loops_range(const roc_loops *loops, roc_ndrange *out_range, int64_t *out_rows);

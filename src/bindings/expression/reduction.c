@@ -60,6 +60,7 @@ static void settle(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
     roc_expression *e = roc_expression_of(a);
     bool is_whole = e && !e->may_fail && !roc_graph_is_worth_storing(e);
     roc_expression *part = is_whole ? roc_graph_find_part(e) : NULL;
+    if (is_whole && !part) part = roc_graph_find_reduction(e);
     if (is_whole && !part) return;
     roc_expression_evaluate(L, part ? part->result.buffer : a->buffer, stream);
   }
@@ -82,37 +83,14 @@ static bool fits(lua_State *L, const subject *s) {
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* The array with the subject's rank, and the dimension of the axis last. */
-static roc_array arrange(const roc_array *a, const subject *s) {
-  uint32_t rank = s->inputs[0]->rank;
-  roc_array out = {.buffer = a->buffer, .dtype = a->dtype, .rank = rank, .offset = a->offset};
-  for (uint32_t k = 0; k < rank; k++) {
-    uint32_t to = k < s->axis ? k : k == s->axis ? rank - 1 : k - 1;
-    bool is_own = k + a->rank >= rank;
-    out.extents[to] = is_own ? a->extents[k + a->rank - rank] : 1;
-    out.strides[to] = is_own ? a->strides[k + a->rank - rank] : 1;
-  }
-  return out;
-}
-
-/* Strides of lines one after the other that are no multiples of a line's length: so no loop is
- * joined of lines and their elements. */
-static void separate_lines(roc_array *shape, const subject *s) {
-  bool has_lines = s->axis < s->inputs[0]->rank;
-  int64_t stride = 1;
-  for (uint32_t k = shape->rank; k-- > 0;) {
-    shape->strides[k] = stride;
-    stride = has_lines && k == shape->rank - 1 ? s->n + 1 : stride * shape->extents[k];
-  }
-}
-
 /* False: the elements of a line are not one loop. */
 static bool plan_loops(const subject *s, plan *p) {
-  p->shape = arrange(s->inputs[0], s);
-  separate_lines(&p->shape, s);
+  uint32_t rank = s->inputs[0]->rank;
+  p->shape = roc_loops_arrange(s->inputs[0], rank, s->axis);
+  roc_loops_separate_lines(&p->shape, s->axis < rank);
   p->loops = (roc_loops){.narrays = p->graph.nleaves + 1, .arrays = {&p->shape}};
   for (uint32_t i = 0; i < p->graph.nleaves; i++) {
-    p->leaves[i] = arrange(p->graph.leaves[i], s);
+    p->leaves[i] = roc_loops_arrange(p->graph.leaves[i], rank, s->axis);
     p->loops.arrays[i + 1] = &p->leaves[i];
   }
   roc_loops_plan(&p->loops, false);

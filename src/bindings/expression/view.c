@@ -110,6 +110,7 @@ static roc_array *push_view(lua_State *L, const roc_array *view) {
   roc_array described;
   roc_error err;
   mapping m;
+  if (e->op->is_reduction) return NULL;
   if (!map(&e->result, view, &m)) return NULL;
   if (roc_array_describe(&described, view->dtype, view->rank, view->extents, ROC_ORDER_C, &err) !=
       ROC_OK) {

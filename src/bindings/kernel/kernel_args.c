@@ -117,9 +117,7 @@ static void place_host_array(roc_kernel_box *box, uint32_t i, const roc_array *a
 }
 
 bool roc_kernel_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
-  if (!roc_buffer_pending(a->buffer)) return false;
-  roc_array_evaluate(L, a, stream);
-  return true;
+  return roc_array_evaluate(L, a, stream);
 }
 
 /* False: the array had to be computed first. */
