@@ -471,6 +471,23 @@ devices.each(function()
     compare(function(first, count) first[40], count[40] = 1 << 30, (1 << 31) - 1 end, "of 'x'")
   end)
 
+  it("ends long loops in loops with the index that is wrong", function()
+    local k = roc.kernel(function(o, last, x)
+      local i = roc.get_global_id(1)
+      local sum = 0
+      for k = 1, last[i] do
+        sum = sum + x[k]
+        for j = 1, i % 3 do sum = sum + x[j] end
+      end
+      o[i] = sum
+    end)
+    local last = fill(N, function(i) return i % 7 end)
+    check(k, { { zeros(N), "int64" }, { last, "int32" }, ramp(N) })
+    last[77] = (1 << 31) - 1
+    check(k, { { zeros(N), "int64" }, { last, "int32" }, ramp(N) },
+      "index 201 out of range 1..200 of 'x' (work-item {77})")
+  end)
+
   it("does not check what an error ends before", function()
     local k = roc.kernel(function(o, x, idx)
       local i = roc.get_global_id(1)

@@ -62,11 +62,11 @@ describe("deferring the checks of a nest", function()
     assert.are.equal(0, count(again:match("^.-for"), "set at%.3")) -- which it sets itself
   end)
 
-  it("does not enter a loop with loaded bounds after a wrong index", function()
+  it("ends a long loop, and does not enter one with loaded bounds, after a wrong index", function()
     local copy = parts(defer(table.unpack(INNER)))
-    check(copy, "clamp%.index", "ult", "if ", " = for j")
+    check(copy, " = for k", "ult", "not", "if ", "leave", "clamp%.index", "ult", "if ", " = for j")
     local fixed = parts(defer("%7 = for j.1 %0 %4 %0", table.unpack(INNER, 2)))
-    assert.are.equal(0, count(fixed:match("for k(.-)for j"), "ult"))
+    assert.are.equal(1, count(fixed:match("for k(.-)for j"), "ult"))
   end)
 
   it("leaves a loop that may end early, or does not enter it, after a wrong index", function()

@@ -2,7 +2,8 @@
  *
  * The copy has to end where the nest does.  Until an index is wrong it computes what the nest does;
  * after that a loop is not entered whose bounds came from memory, nor one that something else than
- * its count ends, which also leaves where it comes to its exit. */
+ * its count ends, which also leaves where it comes to its exit.  Other loops end before their next
+ * round, if no constants count them: a wrong index is often the only end that a long one has. */
 #include "ir/deferred_nests.h"
 
 #include "base/alloc.h"
@@ -412,10 +413,25 @@ static void leave_early(deferrer *d, uint32_t id) {
   if (!d->b.failed) d->m->operands.items[args] = leaves;
 }
 
-static void drop_checks(deferrer *d, uint32_t region);
+/* In front of what a round does. */
+static void end_early(deferrer *d, uint32_t loop) {
+  uint32_t is_bad = roc_ir_unary(&d->b, ROC_IR_NOT, emit_all_fit(d, d->now, false));
+  uint32_t ends = roc_ir_begin_if(&d->b, is_bad);
+  roc_ir_leave(&d->b, loop);
+  roc_ir_end(&d->b, ends);
+}
+
+static bool is_counted_by_constants(const deferrer *d, const roc_ir_inst *loop) {
+  return inst_of(d, roc_ir_arg(d->m, loop, 0)).op == ROC_IR_CONST &&
+         inst_of(d, roc_ir_arg(d->m, loop, 1)).op == ROC_IR_CONST;
+}
+
+static void drop_checks(deferrer *d, uint32_t region, uint32_t ending);
 
 static void drop_checks_of(deferrer *d, uint32_t id) {
   roc_ir_inst inst = inst_of(d, id);
+  bool takes_down = is_loop(&inst) && has_checks(d, inst.k.region[0]);
+  bool ends = takes_down && !is_left(d, id) && !is_counted_by_constants(d, &inst);
   bool is_guarded = is_loop(&inst) && id != d->now->copy && needs_guard(d, id);
   uint32_t guard = ROC_IR_NONE;
   d->b.loc = inst.loc;
@@ -425,18 +441,21 @@ static void drop_checks_of(deferrer *d, uint32_t id) {
   }
   if (inst.op == ROC_IR_LOAD) clamp_indices(d, id);
   if (d->is_exit[id]) leave_early(d, id);
-  if (is_loop(&inst) && is_left(d, id) && has_checks(d, inst.k.region[0])) {
-    d->is_exit[roc_ir_find_exit(d->m, id)] = 1;
-  }
+  if (takes_down && is_left(d, id)) d->is_exit[roc_ir_find_exit(d->m, id)] = 1;
   if (is_guarded) guard = roc_ir_begin_if(&d->b, emit_all_fit(d, d->now, false));
   push_id(d, id);
-  for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) drop_checks(d, inst.k.region[r]);
+  for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) {
+    drop_checks(d, inst.k.region[r], ends ? id : ROC_IR_NONE);
+  }
   if (is_guarded) roc_ir_end(&d->b, guard);
 }
 
-static void drop_checks(deferrer *d, uint32_t region) {
+/* `ending`: the loop whose body it is and that ends early; NONE: there is none. */
+static void drop_checks(deferrer *d, uint32_t region, uint32_t ending) {
   roc_ir_ids old = d->m->regions.items[region];
   d->m->regions.items[region] = (roc_ir_ids){0};
+  d->b.region = region;
+  if (ending != ROC_IR_NONE) end_early(d, ending);
   for (uint32_t i = 0; i < old.count && !d->b.failed; i++) {
     d->b.region = region;
     drop_checks_of(d, old.items[i]);
@@ -451,7 +470,7 @@ static roc_status defer(deferrer *d, uint32_t region, roc_ir_ids *left, roc_erro
   ROC_TRY(find_unproved(d, err));
   for (uint32_t i = 0; i < d->nnests; i++) {
     d->now = &d->nests[i];
-    drop_checks(d, d->now->region);
+    drop_checks(d, d->now->region, ROC_IR_NONE);
   }
   return ROC_OK;
 }
