@@ -389,9 +389,11 @@ roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
   return ROC_OK;
 }
 
-/* False: what select finds is to be made there, which says what is wrong. */
+/* As soon as there is a thread for it.  False: what select finds is to be made there, which says what
+ * is wrong. */
 static bool begin_later(roc_jit_kernel *k, roc_rt_device *device) {
   roc_ir_module *module = NULL;
+  if (!roc_jit_later_has_room()) return true;
   if (roc_jit_compile_ir(k, &module, NULL) != ROC_OK) return false;
   module->is_workgroup_exact = k->is_exact;
   make_key(k, device); /* which making the IR may have changed */

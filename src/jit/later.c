@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/thread.h"
@@ -21,6 +22,7 @@ struct roc_jit_later {
   roc_error err;
   atomic_bool is_done;
   atomic_uint references; /* of the thread and of the caller */
+  char target[];          /* of the options: the device's own may go with the device */
 };
 
 static atomic_uint nrunning;
@@ -55,14 +57,20 @@ static bool start(roc_jit_later *later) {
   return false;
 }
 
+bool roc_jit_later_has_room(void) {
+  return atomic_load(&nrunning) < MOST_AT_ONCE;
+}
+
 roc_jit_later *roc_jit_later_begin(roc_ir_module *module, const roc_cg_options *options) {
-  roc_jit_later *later = roc_zalloc(sizeof *later);
+  size_t len = strlen(options->target) + 1;
+  roc_jit_later *later = roc_zalloc(sizeof *later + len);
   if (!later) {
     roc_ir_module_free(module);
     return NULL;
   }
   later->module = module;
   later->options = *options;
+  later->options.target = memcpy(later->target, options->target, len);
   roc_jit_let_interrupt(&later->options, NULL);
   atomic_init(&later->references, 2);
   if (start(later)) return later;

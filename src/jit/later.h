@@ -8,9 +8,10 @@
 
 typedef struct roc_jit_later roc_jit_later;
 
-/* Begins to build the module (jit/cache.h), which it takes over in any case; `options` are copied,
- * but for the target's name, and no interrupt ends the work.  NULL: it has not begun, as there is no
- * thread for it. */
+/* Whether there is a thread for more work, as far as that is known. */
+bool roc_jit_later_has_room(void);
+/* Begins to build the module (jit/cache.h), which it takes over in any case; `options` are copied, and
+ * no interrupt ends the work.  NULL: it has not begun, as there is no thread for it. */
 roc_jit_later *roc_jit_later_begin(roc_ir_module *module, const roc_cg_options *options);
 bool roc_jit_later_is_done(const roc_jit_later *later);
 /* The object of work that is done; or why there is none. */
