@@ -249,18 +249,18 @@ int roc_expression_evaluate_early(lua_State *L, roc_buffer *buffer, roc_rt_strea
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 bool roc_expression_compute_reductions_of(lua_State *L, roc_buffer *buffer) {
-  const roc_expression_state *state =
-      roc_buffer_readers(buffer) > 0 ? roc_expression_state_of(L) : NULL;
-  for (bool found = false; state; found = true) {
+  if (!roc_buffer_device(buffer) || roc_expression_count_reductions() == 0) return false;
+  const roc_expression_state *state = roc_expression_state_of(L);
+  luaL_checkstack(L, 2, NULL);
+  int top = lua_gettop(L);
+  for (bool found = false;; found = true) {
     roc_array *holder = roc_push_array(L, &roc_host_array_class);
-    int top = lua_gettop(L);
     holder->buffer = roc_expression_find_reduction_of(state, buffer);
-    if (holder->buffer) roc_expression_evaluate_early(L, holder->buffer, NULL);
     bool is_last = !holder->buffer;
-    lua_settop(L, top - 1);
+    if (!is_last) roc_expression_evaluate_early(L, holder->buffer, NULL);
+    lua_settop(L, top);
     if (is_last) return found;
   }
-  return false;
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------- */

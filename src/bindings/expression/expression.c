@@ -14,11 +14,15 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a fork waits for it */
 static roc_expression *first;
-static _Atomic uint32_t npending;
+static _Atomic uint32_t npending, nreductions;
 static _Thread_local uint64_t changes;
 
 uint32_t roc_expression_count(void) {
   return atomic_load_explicit(&npending, memory_order_relaxed);
+}
+
+uint32_t roc_expression_count_reductions(void) {
+  return atomic_load_explicit(&nreductions, memory_order_relaxed);
 }
 
 uint64_t roc_expression_changes(void) {
@@ -81,6 +85,7 @@ static void take_out(roc_expression *e) {
   *e->link = e->next;
   if (e->next) e->next->link = e->link;
   atomic_fetch_sub_explicit(&npending, 1, memory_order_relaxed);
+  if (e->op->is_reduction) atomic_fetch_sub_explicit(&nreductions, 1, memory_order_relaxed);
 }
 
 static void put_first(roc_expression *e) {
@@ -89,6 +94,7 @@ static void put_first(roc_expression *e) {
   if (first) first->link = &e->next;
   first = e;
   atomic_fetch_add_explicit(&npending, 1, memory_order_relaxed);
+  if (e->op->is_reduction) atomic_fetch_add_explicit(&nreductions, 1, memory_order_relaxed);
 }
 
 /* With the buffer, or when its memory has been computed. */

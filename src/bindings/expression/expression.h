@@ -114,7 +114,8 @@ uint64_t roc_expression_changes(void);
  * alive.  NULL: none. */
 roc_buffer *roc_expression_find_surplus(const roc_expression_state *state, uint32_t most,
                                         size_t most_bytes);
-uint32_t roc_expression_count(void); /* of all states */
+uint32_t roc_expression_count(void);            /* of all states */
+uint32_t roc_expression_count_reductions(void); /* those that are reductions */
 /* The buffer, retained, of a reduction of the state that reads the memory, maybe by way of other
  * expressions, and has not failed; NULL: there is none. */
 roc_buffer *roc_expression_find_reduction_of(const roc_expression_state *state,
