@@ -45,6 +45,21 @@ roc_expression *roc_expression_of(const roc_array *a) {
   return is_same ? e : NULL;
 }
 
+/* ---- whether an operation waits ------------------------------------------------------------ */
+
+/* Results of fewer elements are computed at once. */
+static int64_t least_pending = 4096;
+
+int64_t roc_expression_set_least(int64_t size) {
+  int64_t previous = least_pending;
+  least_pending = size;
+  return previous;
+}
+
+int64_t roc_expression_least(void) {
+  return least_pending;
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 typedef struct extent {

@@ -151,7 +151,7 @@ const roc_array *roc_expression_push_view(lua_State *L, const roc_array *view);
  * roc/arrays/tree.lua. */
 int roc_expression_reduce(lua_State *L);
 
-/* rows.c */
+/* row_reduction.c */
 /* core.row_reduction(name): makes a reduction; see roc/arrays/rows.lua. */
 int roc_expression_new_reduction(lua_State *L);
 
@@ -184,7 +184,7 @@ bool roc_expression_run(lua_State *L, const roc_expression_call *call, roc_rt_de
 /* The same of an expression whose operands are memory. */
 bool roc_expression_run_one(lua_State *L, const roc_expression *e, roc_rt_stream *stream);
 
-/* lib_expression.c.  For the specs: results of fewer elements are computed at once; gives what it
+/* expression.c.  For the specs: results of fewer elements are computed at once; gives what it
  * was. */
 int64_t roc_expression_set_least(int64_t size);
 int64_t roc_expression_least(void);

@@ -16,19 +16,6 @@
 
 enum { MAX_OPERANDS = ROC_EXPRESSION_MAX_OPERANDS };
 
-/* Results of fewer elements are computed at once. */
-static int64_t least_pending = 4096;
-
-int64_t roc_expression_set_least(int64_t size) {
-  int64_t previous = least_pending;
-  least_pending = size;
-  return previous;
-}
-
-int64_t roc_expression_least(void) {
-  return least_pending;
-}
-
 /* Results of kinds that are no dtype. */
 enum { RESULT_UNKNOWN = -1, RESULT_REFUSED = -2 };
 
@@ -160,7 +147,7 @@ static bool can_wait(const call *c, roc_dtype dtype, uint32_t rank, const int64_
   for (uint32_t k = 0; k < rank; k++) {
     if (__builtin_mul_overflow(size, extents[k], &size)) return false;
   }
-  bool is_worth = size >= least_pending || awaits_reduction(c);
+  bool is_worth = size >= roc_expression_least() || awaits_reduction(c);
   if (c->plain.op->state->is_off || !is_worth) return false;
   return !divides_integers(c, dtype) || c->plain.arrays[1] || c->plain.scalars[1].as.i != 0;
 }
