@@ -56,14 +56,15 @@ static LLVMValueRef narrow_erf(roc_cg *cg, roc_value_type type, LLVMValueRef x) 
 }
 
 /* float32: 2^(x log) by the hardware's power of two of the fraction that is left of x log by its
- * whole part k, times 2^k.  Where k would leave the normal exponents, the fraction takes more: such
- * a result is denormal, 0 or infinite. */
+ * whole part k, times 2^k.  The fraction is from 0 to 1: of a negative one the power is below 1, where
+ * its error is twice as many units in the last place.  Where k would leave the normal exponents, the
+ * fraction takes more: such a result is denormal, 0 or infinite. */
 static LLVMValueRef narrow_power(roc_cg *cg, LLVMValueRef x, double log) {
   LLVMBuilderRef b = cg->b;
   LLVMTypeRef type = cg->t.f32;
   double shift = 0x1.8p23 + 127, hi = (double)(float)log; /* k + 127 is in the lowest bits */
   LLVMValueRef factor = LLVMConstReal(type, hi), args[3] = {x, factor, LLVMConstReal(type, shift)};
-  LLVMValueRef sum = roc_cg_intrinsic(cg, "llvm.fma", &type, 1, args, 3);
+  LLVMValueRef sum = roc_cg_intrinsic(cg, "llvm.nvvm.fma.rm.f", NULL, 0, args, 3);
   LLVMValueRef least[2] = {sum, LLVMConstReal(type, shift - 126)};
   sum = roc_cg_intrinsic(cg, "llvm.maxnum", &type, 1, least, 2);
   LLVMValueRef most[2] = {sum, LLVMConstReal(type, shift + 127)};
