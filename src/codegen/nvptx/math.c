@@ -55,40 +55,6 @@ static LLVMValueRef narrow_erf(roc_cg *cg, roc_value_type type, LLVMValueRef x) 
   return roc_cg_erf_f32(cg, x);
 }
 
-/* float32: 2^(x log) by the hardware's power of two of the fraction that is left of x log by its
- * whole part k, times 2^k.  The fraction is from 0 to 1: of a negative one the power is below 1, where
- * its error is twice as many units in the last place.  Where k would leave the normal exponents, the
- * fraction takes more: such a result is denormal, 0 or infinite. */
-static LLVMValueRef narrow_power(roc_cg *cg, LLVMValueRef x, double log) {
-  LLVMBuilderRef b = cg->b;
-  LLVMTypeRef type = cg->t.f32;
-  double shift = 0x1.8p23 + 127, hi = (double)(float)log; /* k + 127 is in the lowest bits */
-  LLVMValueRef factor = LLVMConstReal(type, hi), args[3] = {x, factor, LLVMConstReal(type, shift)};
-  LLVMValueRef sum = roc_cg_intrinsic(cg, "llvm.nvvm.fma.rm.f", NULL, 0, args, 3);
-  LLVMValueRef least[2] = {sum, LLVMConstReal(type, shift - 126)};
-  sum = roc_cg_intrinsic(cg, "llvm.maxnum", &type, 1, least, 2);
-  LLVMValueRef most[2] = {sum, LLVMConstReal(type, shift + 127)};
-  sum = roc_cg_intrinsic(cg, "llvm.minnum", &type, 1, most, 2);
-  args[2] = LLVMBuildFSub(b, LLVMConstReal(type, shift), sum, "");
-  LLVMValueRef rest = roc_cg_intrinsic(cg, "llvm.fma", &type, 1, args, 3);
-  if (log != hi) {
-    LLVMValueRef lost[3] = {x, LLVMConstReal(type, log - hi), rest};
-    rest = roc_cg_intrinsic(cg, "llvm.fma", &type, 1, lost, 3);
-  }
-  LLVMValueRef power = roc_cg_intrinsic(cg, "llvm.nvvm.ex2.approx.ftz", &type, 1, &rest, 1);
-  LLVMValueRef bits = LLVMBuildBitCast(b, sum, cg->t.i32, "");
-  bits = LLVMBuildShl(b, bits, roc_cg_int(cg->t.i32, 23), "");
-  return LLVMBuildFMul(b, power, LLVMBuildBitCast(b, bits, type, ""), "");
-}
-
-static LLVMValueRef exp_of(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
-  return type == ROC_VT_F32 ? narrow_power(cg, x, M_LOG2E) : roc_cg_exp(cg, type, x);
-}
-
-static LLVMValueRef exp2_of(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
-  return type == ROC_VT_F32 ? narrow_power(cg, x, 1) : roc_cg_exp2(cg, type, x);
-}
-
 static const struct {
   form narrow, wide; /* of float32, of float64 */
   arithmetic *arithmetic;
@@ -103,8 +69,8 @@ static const struct {
     [ROC_IR_MATH_ASINH] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_asinh},
     [ROC_IR_MATH_ACOSH] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_acosh},
     [ROC_IR_MATH_ATANH] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_atanh},
-    [ROC_IR_MATH_EXP] = {FORM_ARITHMETIC, FORM_ARITHMETIC, exp_of},
-    [ROC_IR_MATH_EXP2] = {FORM_ARITHMETIC, FORM_ARITHMETIC, exp2_of},
+    [ROC_IR_MATH_EXP] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_exp},
+    [ROC_IR_MATH_EXP2] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_exp2},
     [ROC_IR_MATH_EXPM1] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_expm1},
     [ROC_IR_MATH_LOG] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_log},
     [ROC_IR_MATH_LOG2] = {FORM_ARITHMETIC, FORM_ARITHMETIC, roc_cg_log2},
