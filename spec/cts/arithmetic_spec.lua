@@ -574,6 +574,21 @@ devices.each(function(device)
     end)
 
     -- The first two fit 32 bits without a sign, where they look like small negative numbers.
+    it("takes the remainder of what a comparison of floats chooses", function()
+      local k = devices.kernel([[function(a, b, out)
+        local i = roc.get_global_id(1)
+        if b[i] then return end
+        local v = 255
+        if 0x1p53 > a[2] then v = 655660 end
+        out[i] = roc.float64(v) % 1000.0
+      end]])
+      for x, expected in pairs { [1.0] = 660, [1 / 0] = 255 } do
+        local out = devices.zeros(3, "float32")
+        devices.run(k, 3, { devices.values({ 0, x }, "float16"), devices.zeros(3, "bool"), out })
+        assert.same({ expected, expected, expected }, devices.table(out))
+      end
+    end)
+
     it("divides a constant just below 2^32, or below 0", function()
       for _, numerator in ipairs { 4294967295, 4286578688, -65536, -1 } do
         local k = devices.kernel(("function(x, out) if x[1] >= -1 then out[1] = 1 else "

@@ -7,8 +7,11 @@ roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err) {
   static const roc_cg_form *const lists[] = {roc_amdgpu_float_forms, roc_amdgpu_integer_forms,
                                              NULL};
   roc_cg_rewrite_forms(cg, lists);
-  if (roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_SHARED_CONDITION)) {
-    roc_part_shared_conditions(cg->mod, cg->tm);
-  }
+  uint64_t off = cg->options->quirks_off;
+  roc_shared_conditions which = {
+      .in_loops = roc_quirk_is_on(off, ROC_QUIRK_SHARED_CONDITION),
+      .with_selects = roc_quirk_is_on(off, ROC_QUIRK_SELECT_AND_BRANCH),
+  };
+  roc_part_shared_conditions(cg->mod, cg->tm, &which);
   return roc_amdgpu_repair_phis(cg, err);
 }

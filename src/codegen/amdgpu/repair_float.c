@@ -2,6 +2,8 @@
  *
  *   ORDERED_NE_BALLOT  a ballot of "both are numbers" and one of "not equal".
  *   ORDERED_NE_SELECT  the same choice between the bits of the two.
+ *   SELECT_AND_BRANCH  a remainder of what LLVM does not know to be the same for all work-items: the
+ *                      back end makes branches of it. For other branches: shared_conditions.h.
  *
  * The others get the sign of a zero wrong; where that does not count (fastmath) they stay:
  *
@@ -10,6 +12,17 @@
  *   PRODUCT_TO_HALF    the product by itself, made canonical (which it is: no instruction), and then
  *                      rounded. */
 #include "codegen/amdgpu/repair.h"
+
+/* ---- remainders ---------------------------------------------------------------------------- */
+
+static bool is_remainder(roc_cg *cg, LLVMValueRef inst) {
+  (void)cg;
+  return LLVMGetInstructionOpcode(inst) == LLVMFRem;
+}
+
+static void hide_dividend(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMSetOperand(inst, 0, roc_amdgpu_opaque(cg, b, LLVMGetOperand(inst, 0)));
+}
 
 /* ---- 0.0 - x ------------------------------------------------------------------------------- */
 
@@ -118,5 +131,6 @@ const roc_cg_form roc_amdgpu_float_forms[] = {
     {ROC_QUIRK_ORDERED_NE_SELECT, is_choice_of_constant, roc_cg_choose_bits},
     {ROC_QUIRK_PRODUCT_TO_HALF, is_product_to_half, rewrite_product_to_half},
     {ROC_QUIRK_ORDERED_NE_BALLOT, is_ballot_of_less_or_greater, rewrite_ballot},
+    {ROC_QUIRK_SELECT_AND_BRANCH, is_remainder, hide_dividend},
     {.matches = NULL},
 };

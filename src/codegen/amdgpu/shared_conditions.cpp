@@ -10,6 +10,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassInstrumentation.h>
@@ -20,17 +21,32 @@ namespace {
 using branch_list = llvm::SmallVector<llvm::BranchInst *, 4>;
 using condition_map = llvm::MapVector<llvm::Instruction *, branch_list>;
 
-/* Conditions from other blocks that several branches go by. */
-condition_map shared_of(llvm::Function &fn) {
-  condition_map shared;
+/* By condition, the conditional branches. */
+condition_map branches_of(llvm::Function &fn) {
+  condition_map branches;
   for (llvm::BasicBlock &block : fn) {
     auto *branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
     if (!branch || !branch->isConditional()) continue;
     auto *condition = llvm::dyn_cast<llvm::Instruction>(branch->getCondition());
-    if (condition && condition->getParent() != &block) shared[condition].push_back(branch);
+    if (condition) branches[condition].push_back(branch);
   }
-  shared.remove_if([](const auto &entry) { return entry.second.size() < 2; });
-  return shared;
+  return branches;
+}
+
+/* Whether scalar instructions have the comparison. */
+bool is_scalar(const llvm::Instruction *condition) {
+  auto *compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+  if (!compare || !compare->getOperand(0)->getType()->isIntegerTy()) return false;
+  return compare->isEquality() || compare->getOperand(0)->getType()->getIntegerBitWidth() <= 32;
+}
+
+/* Whether the block chooses something by a condition: a number for it, or the lesser of two. */
+bool chooses(const llvm::BasicBlock &block) {
+  return llvm::any_of(block, [](const llvm::Instruction &inst) {
+    if (llvm::isa<llvm::MinMaxIntrinsic>(inst)) return inst.getType()->isIntegerTy(64);
+    bool is_choice = llvm::isa<llvm::SelectInst>(inst) || llvm::isa<llvm::CastInst>(inst);
+    return is_choice && inst.getOperand(0)->getType()->isIntegerTy(1);
+  });
 }
 
 bool are_in_one_loop(const branch_list &branches, const llvm::CycleInfo &cycles) {
@@ -38,6 +54,22 @@ bool are_in_one_loop(const branch_list &branches, const llvm::CycleInfo &cycles)
   return llvm::all_of(branches, [&](const llvm::BranchInst *branch) {
     return cycles.getCycle(branch->getParent()) == first;
   });
+}
+
+/* Those of the branches that need a comparison of their own. */
+branch_list parted_of(const llvm::Instruction *condition, const branch_list &branches,
+                      const llvm::CycleInfo &cycles, const roc_shared_conditions &which) {
+  branch_list outer, parted;
+  for (llvm::BranchInst *branch : branches) {
+    const llvm::BasicBlock *block = branch->getParent();
+    if (block != condition->getParent()) {
+      outer.push_back(branch);
+    } else if (which.with_selects && !is_scalar(condition) && chooses(*block)) {
+      parted.push_back(branch);
+    }
+  }
+  if (which.in_loops && !outer.empty() && !are_in_one_loop(outer, cycles)) parted.append(outer);
+  return parted;
 }
 
 /* In a vector register, by way of empty assembly: LLVM does not know that all lanes have the same. */
@@ -64,26 +96,31 @@ void part(llvm::Instruction *condition, const branch_list &branches) {
   }
 }
 
-void part_those_of(llvm::Function &fn, llvm::TargetMachine *tm) {
-  condition_map shared = shared_of(fn);
-  if (shared.empty()) return;
+void part_those_of(llvm::Function &fn, llvm::TargetMachine *tm,
+                   const roc_shared_conditions &which) {
   llvm::FunctionAnalysisManager analyses;
   analyses.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
   analyses.registerPass([] { return llvm::DominatorTreeAnalysis(); });
   analyses.registerPass([] { return llvm::CycleAnalysis(); });
   analyses.registerPass([&] { return tm->getTargetIRAnalysis(); });
   const llvm::CycleInfo &cycles = analyses.getResult<llvm::CycleAnalysis>(fn);
-  shared.remove_if([&](const auto &entry) { return are_in_one_loop(entry.second, cycles); });
-  if (shared.empty()) return;
+  condition_map parted;
+  for (const auto &[condition, branches] : branches_of(fn)) {
+    branch_list some = parted_of(condition, branches, cycles, which);
+    if (!some.empty()) parted[condition] = some;
+  }
+  if (parted.empty()) return;
   llvm::UniformityInfo uniformity = llvm::UniformityInfoAnalysis().run(fn, analyses);
-  shared.remove_if([&](const auto &entry) { return uniformity.isDivergent(entry.first); });
-  for (const auto &[condition, branches] : shared) part(condition, branches);
+  for (const auto &[condition, branches] : parted) {
+    if (!uniformity.isDivergent(condition)) part(condition, branches);
+  }
 }
 
 }  // namespace
 
-void roc_part_shared_conditions(LLVMModuleRef mod, LLVMTargetMachineRef tm) {
+void roc_part_shared_conditions(LLVMModuleRef mod, LLVMTargetMachineRef tm,
+                                const roc_shared_conditions *which) {
   for (llvm::Function &fn : *llvm::unwrap(mod)) {
-    if (!fn.isDeclaration()) part_those_of(fn, reinterpret_cast<llvm::TargetMachine *>(tm));
+    if (!fn.isDeclaration()) part_those_of(fn, reinterpret_cast<llvm::TargetMachine *>(tm), *which);
   }
 }
