@@ -138,7 +138,7 @@ describe("memory that ends in a compile", function()
           return pending("a sanitizer needs more address space than there is")
         end
         local seen = {}
-        for limit = 95000, 129000, 3400 do
+        for limit = 95000, 140000, 4500 do
           local output, status = run(("ulimit -v %d; timeout 60 ROCLUA %s/limited.lua %s"):format(
             limit, folder, target))
           assert.equal(0, status, ("%d KiB: %s"):format(limit, output))

@@ -151,7 +151,7 @@ end)
 local WRITERS = {
   roc_array_fill_host = { "bindings/array/array_create.c", "bindings/array/lib_array.c" },
   roc_array_copy_host = { "bindings/array/array_create.c" },
-  roc_array_convert_host = { "bindings/array/lib_array.c", "bindings/array/lib_linalg.c" },
+  roc_array_convert_host = { "bindings/array/lib_array.c", "bindings/array/lib_sort.c" },
   roc_array_unpack = { "bindings/kernel/kernel_sim.c" },
 }
 

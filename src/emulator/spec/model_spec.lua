@@ -42,13 +42,14 @@ run("strides_fast", function(x, y)
   y[i] = x[i]
 end, ALL, x, y)
 
--- A product of matrices from memory, or by tiles in LDS.
-local a, b = roc.to_device(roc.ones({ N, N }, "float32")), roc.to_device(roc.ones({ N, N }, "float32"))
-local c, SQUARE = roc.device_array({ N, N }, "float32"), { grid = { N, N }, workgroup = { 16, 16 } }
+-- A product of matrices from memory, or by tiles in LDS; of as many workgroups as fill the GPU.
+local M = 256
+local a, b = roc.to_device(roc.ones({ M, M }, "float32")), roc.to_device(roc.ones({ M, M }, "float32"))
+local c, SQUARE = roc.device_array({ M, M }, "float32"), { grid = { M, M }, workgroup = { 16, 16 } }
 run("tiles_slow", function(a, b, c)
   local j, i = roc.get_global_id(1), roc.get_global_id(2)
   local s = 0.0
-  for k = 1, N do s = s + a[i][k] * b[k][j] end
+  for k = 1, M do s = s + a[i][k] * b[k][j] end
   c[i][j] = s
 end, SQUARE, a, b, c)
 run("tiles_fast", function(a, b, c)
@@ -56,7 +57,7 @@ run("tiles_fast", function(a, b, c)
   local j, i = roc.get_global_id(1), roc.get_global_id(2)
   local x, y = roc.get_local_id(1), roc.get_local_id(2)
   local s = 0.0
-  for t = 0, N - 1, 16 do
+  for t = 0, M - 1, 16 do
     p[y][x], q[y][x] = a[i][t + x], b[t + y][j]
     roc.barrier()
     for k = 1, 16 do s = s + p[y][k] * q[k][x] end
