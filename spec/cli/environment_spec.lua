@@ -123,7 +123,7 @@ describe("A variable of the environment", function()
     ROCLUA_LIBDIR = { "", "libroclua-codegen.so", "ROCLUA_DEVICE=cpu" },
     ["ROCLUA_LIBDIR "] = { "", "libhsakmt.so.1", "ROCLUA_EMULATE=gfx90a" },
     ROCLUA_HSA_LIBRARY = { "/hsa.so", "hsa.so", "ROCLUA_EMULATE=gfx90a" },
-    ROCM_PATH = { "", "lib/libhsa-runtime64.so.1", "ROCLUA_EMULATE=gfx90a" },
+    ROCM_PATH = { "", "lib/libhsa-runtime64.so.1", "ROCLUA_HSA_LIBRARY= ROCLUA_EMULATE=gfx90a" },
     ROCLUA_CUDA_LIBRARY = { "/cuda.so", "cuda.so", "ROCLUA_DEVICE=cpu" },
     ROCLUA_LAPACK_LIBRARY = { "/lapack.so", "lapack.so", "ROCLUA_DEVICE=cpu" },
     HSA_TOOLS_LIB = { "/tools.so", "tools.so", "ROCLUA_EMULATE=gfx90a" },
