@@ -160,6 +160,18 @@ void roc_graph_push_nodes(lua_State *L, const roc_graph *g) {
   }
 }
 
+void roc_graph_set_fields(lua_State *L, const roc_graph *g, const roc_loops *loops) {
+  roc_graph_push_nodes(L, g);
+  lua_setfield(L, -2, "nodes");
+  lua_pushinteger(L, g->nleaves);
+  lua_setfield(L, -2, "leaves");
+  lua_pushinteger(L, g->nscalars);
+  lua_setfield(L, -2, "scalars");
+  roc_loops_push(L, loops);
+  lua_setfield(L, -3, "walks");
+  lua_setfield(L, -2, "extents");
+}
+
 uint32_t roc_graph_fill(const roc_graph *g, const roc_loops *loops, roc_kernel_operand *operands) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < g->nleaves; i++) operands[n++] = roc_loops_operand(loops, i + 1);

@@ -40,6 +40,9 @@ void roc_graph_check(lua_State *L, const roc_graph *g);
 void roc_graph_add_key(luaL_Buffer *b, const roc_graph *g, const roc_loops *loops);
 /* Pushes a list of {name =, square =, reduces =, kinds =, dtype =, operands =}. */
 void roc_graph_push_nodes(lua_State *L, const roc_graph *g);
+/* Sets what a kernel's text is made from in the table on top of the stack: nodes, the numbers of
+ * leaves and scalars, extents and walks. */
+void roc_graph_set_fields(lua_State *L, const roc_graph *g, const roc_loops *loops);
 /* Pushes "x1", "s1" or "t1": the name of an operand in a kernel's text. */
 void roc_graph_push_name(lua_State *L, roc_graph_operand operand);
 /* Fills a launch's operands with the leaves and numbers; gives how many. */

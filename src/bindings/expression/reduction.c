@@ -126,17 +126,9 @@ static void make_kernel(lua_State *L, const void *ud) {
   const plan *p = ud;
   lua_pushvalue(L, ARG_MAKE);
   lua_createtable(L, 0, 6);
-  roc_graph_push_nodes(L, &p->graph);
-  lua_setfield(L, -2, "nodes");
+  roc_graph_set_fields(L, &p->graph, &p->loops);
   push_roots(L, p);
   lua_setfield(L, -2, "roots");
-  lua_pushinteger(L, p->graph.nleaves);
-  lua_setfield(L, -2, "leaves");
-  lua_pushinteger(L, p->graph.nscalars);
-  lua_setfield(L, -2, "scalars");
-  roc_loops_push(L, &p->loops);
-  lua_setfield(L, -3, "walks");
-  lua_setfield(L, -2, "extents");
   lua_call(L, 1, 1);
 }
 

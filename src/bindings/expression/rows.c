@@ -161,15 +161,7 @@ static void make_kernel(lua_State *L, const void *ud) {
   form f = form_of(r);
   roc_expression_push_rule(L, "rows");
   lua_createtable(L, 0, 9);
-  roc_graph_push_nodes(L, &r->graph);
-  lua_setfield(L, -2, "nodes");
-  lua_pushinteger(L, r->graph.nleaves);
-  lua_setfield(L, -2, "leaves");
-  lua_pushinteger(L, r->graph.nscalars);
-  lua_setfield(L, -2, "scalars");
-  roc_loops_push(L, &r->loops);
-  lua_setfield(L, -3, "walks");
-  lua_setfield(L, -2, "extents");
+  roc_graph_set_fields(L, &r->graph, &r->loops);
   lua_pushinteger(L, f.chunks);
   lua_setfield(L, -2, "chunks");
   lua_pushinteger(L, f.each);
