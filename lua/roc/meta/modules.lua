@@ -77,7 +77,7 @@ function ModuleKernel:forall(...) end
 
 ---A stream on a queue of another library, which goes on using it: the work of both runs in one
 ---order. The queue stays that library's, and must stay open until the stream is closed and its work
----is done. An address at which there is none is refused, as far as what lies there tells.
+---is done. A wrong address is refused where the memory at it shows that it is wrong.
 ---
 ---Example: `select(2, pcall(roc.stream_from, 0))` gives `an hsa_queue_t of kernels expected`.
 ---@param pointer lightuserdata | integer a CUstream (0: the legacy default one), or an hsa_queue_t
