@@ -613,6 +613,15 @@ devices.each(function(device)
       assert.same({ 58, 63, 63, 64 }, devices.table(out))
     end)
 
+    it("divides what has ones in its high half and is used in a loop before", function()
+      local k = devices.kernel("function(n, x, out, seen) local i = roc.get_global_id(1) "
+        .. "for k = 1, n >> 40 do seen[i + k - 1] = i end "
+        .. "if not (i < x) then out[i] = ~i // (roc.int16(n) | 1) end end")
+      local out = devices.zeros(2, "int64")
+      devices.run(k, 1, { 1 << 40, -1e200, out, devices.zeros(2, "int64") })
+      assert.same({ -2, 0 }, devices.table(out))
+    end)
+
     it("rounds plain numbers that meet no float64 with number = \"float32\"", function()
       local text = "function(y, x, out) out[1] = 0.1 out[2] = x out[3] = y[1] + 0.1 out[4] = "
         .. "roc.float64(-0.1) out[5] = x + 0.1 "

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* The bits that are 1 in any case. */
+/* The bits that are 1 in any case; those of a freeze's operand are the freeze's. */
 uint64_t roc_known_ones(LLVMModuleRef mod, LLVMValueRef value);
 
 /* How many bits hold it in any case, without a sign or with one. */
