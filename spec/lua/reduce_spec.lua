@@ -208,6 +208,21 @@ devices.each(function(device)
       end
     end)
 
+    it("tells what failed in the first of two passes where the result is looked at", function()
+      local table_ = roc.to_device(roc.array({ 0 }, "int64"))
+      local sum = roc.reduce(function(a, b) return a + b + table_[a + b == 4 and 2 or 1] end)
+      local x = roc.to_device(roc.ones(5000, "int64")) -- of two workgroups
+      local current = roc.current_device()
+      for _, make in ipairs { roc.device_array, roc.empty } do
+        local out = make(1, "int64")
+        assert_raises("reduce_spec.lua:%d+: index 2 out of range", function()
+          sum(x, { out = out })
+          return out[1]
+        end)
+        repeat until pcall(current.synchronize, current) -- the second pass may have failed, too
+      end
+    end)
+
     it("reports a failed check with the function's line", function()
       local f = roc.reduce(function(x, y) return x // y end)
       assert_raises("reduce_spec.lua:%d+: attempt to divide by zero",

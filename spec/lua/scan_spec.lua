@@ -117,6 +117,30 @@ devices.each(function(device)
       end
     end)
 
+    it("tells what failed on the way to the results where these are looked at", function()
+      local n, table_ = 2048 * 10 + 1, roc.to_device(roc.array({ 0 }, "int64"))
+      -- fails for the sums of two tiles alone, which are not the first
+      local sums = roc.scan(function(a, b)
+        return a + b + table_[a == 2048 and b == 2048 and 2 or 1]
+      end)
+      local x = roc.ones(n, "int64")
+      x[1] = -n
+      local d, pattern = roc.to_device(x), "scan_spec.lua:%d+: index 2 out of range"
+      local current = roc.current_device()
+      local function assert_fails(f)
+        assert_raises(pattern, f)
+        repeat until pcall(current.synchronize, current) -- later phases may have failed, too
+      end
+      assert_fails(function() sums(x) end)
+      assert_fails(function() return sums(d)[n] end)
+      for _, out in ipairs { roc.device_array(n, "float64"), roc.empty(n, "int64") } do
+        assert_fails(function()
+          sums(d, { out = out })
+          return out[n]
+        end)
+      end
+    end)
+
     it("keeps the order of the elements", function()
       local scan, t = roc.scan(compose), {}
       for i = 1, 2100 do t[i] = (i * 31 + i // 3) % 49 end

@@ -464,11 +464,11 @@ uint32_t roc_jit_kernel_hidden(const roc_jit_kernel *k, roc_jit_value *values) {
   return n;
 }
 
-static uint32_t list_uses(const roc_jit_values *v, const roc_codeobj *object) {
+static uint32_t list_uses(const roc_jit_values *v, const roc_codeobj *object, bool uses_all) {
   uint32_t nuses = 0;
   for (uint32_t i = 0; i < v->narrays; i++) {
     const roc_arg_slot *slot = &object->args[i];
-    if (!v->items[i].array || !(slot->is_read || slot->is_written)) continue;
+    if (!v->items[i].array || !(uses_all || slot->is_read || slot->is_written)) continue;
     v->uses[nuses++] = (roc_rt_use){v->items[i].array->buffer, slot->is_written};
   }
   return nuses;
@@ -502,7 +502,7 @@ roc_status roc_jit_spec_queue(const roc_jit_spec *spec, const roc_jit_values *va
                         .kernarg_bytes = object->kernarg_bytes,
                         .range = &range,
                         .uses = values->uses,
-                        .nuses = list_uses(values, object),
+                        .nuses = list_uses(values, object, launch->uses_all),
                         .is_ordered = launch->is_ordered,
                         .file = launch->file,
                         .line = launch->line};

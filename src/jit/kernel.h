@@ -78,6 +78,7 @@ typedef struct roc_jit_launch {
   roc_ndrange range;
   bool is_local_free; /* the launch names no workgroup: `local` may be replaced by a better one */
   bool is_ordered;    /* as of a roc_rt_launch */
+  bool uses_all;      /* a fault is told of by all its arrays, also those that it does not touch */
   const char *file;   /* the launch's place, for faults; lives as long as the process */
   uint32_t line;
 } roc_jit_launch;

@@ -83,8 +83,8 @@ $level
 
 local TEMPLATES = {}
 
-TEMPLATES.whole = [[
-function(x, results, span$init)
+local WHOLE = [[
+function(x, results, span$more)
   local part = roc.shared.array(2 * $size, dtype)
   local item, group = roc.get_local_id(1), roc.get_group_id(1)
 $combine_all
@@ -92,6 +92,12 @@ $combine_all
     results[group] = $result
   end
 end]]
+
+TEMPLATES.whole = fill_in(WHOLE, { more = "$init" })
+
+-- The first of two passes has the result of the second, which it does not touch, so that a look at
+-- it tells what failed here, too.
+TEMPLATES.first = fill_in(WHOLE, { more = ", told" })
 
 -- Both passes in one launch: the workgroup that is the last to count combines the values of all.
 -- The launch's number stands above its count, so that it counts from 0 whatever was there before.
@@ -166,7 +172,7 @@ local function span_of(n, groups)
   return (n + groups * SIZE - 1) // (groups * SIZE)
 end
 
--- A launch over n elements of the kernel `what`, "whole" or "once".
+-- A launch over n elements of the kernel `what`, a name of TEMPLATES.
 local function pass(subject, names, n, groups, what, has_init, stream)
   return {
     launch = subject:launch_of(groups, stream, has_init and what .. " with init" or what, names,
@@ -176,11 +182,12 @@ local function pass(subject, names, n, groups, what, has_init, stream)
   }
 end
 
-local function run_pass(one, x, results, init)
-  if init == nil then
+-- `more`: the value in front, or for "first" the array that tells of it.
+local function run_pass(one, x, results, more)
+  if more == nil then
     one.launch(support.input(x), support.output(results), one.span)
   else
-    one.launch(support.input(x), support.output(results), one.span, init)
+    one.launch(support.input(x), support.output(results), one.span, more)
   end
 end
 
@@ -205,15 +212,14 @@ local function make_plan(subject, names, n, has_init, stream)
   elseif support.is_gpu() then
     plan.once = pass(subject, names, n, groups, "once", has_init, stream)
   else
-    plan.first = pass(subject, names, n, groups, "whole", false, stream)
+    plan.first = pass(subject, names, n, groups, "first", false, stream)
     plan.last = pass(subject, names, groups, 1, "whole", has_init, stream)
   end
   return plan
 end
 
--- Puts f(init, x[1], …, x[n]) into result[1]; `is_awaited`: whose value the caller returns, so that
--- it has to tell what failed in the first pass, too.
-local function run_plan(plan, x, result, init, is_awaited)
+-- Puts f(init, x[1], …, x[n]) into result[1].
+local function run_plan(plan, x, result, init)
   local first = plan.once or plan.first
   if not first then
     return run_pass(plan.last, x, result, init)
@@ -222,9 +228,8 @@ local function run_plan(plan, x, result, init, is_awaited)
   if plan.once then
     return run_once(plan.subject, first, x, parts, result, init, plan.stream)
   end
-  run_pass(first, x, parts)
+  run_pass(first, x, parts, support.output(result))
   run_pass(plan.last, parts, result, init)
-  if is_awaited then local _ = parts[1] end
 end
 
 -- The first element of an array of one, as a 1-D view.
@@ -240,9 +245,9 @@ local function check_single(out, dtype)
 end
 
 -- Puts what the elements of an array come to into result[1]; without a plan there is none.
-local function run_all(plan, array, result, init, is_awaited)
+local function run_all(plan, array, result, init)
   if plan then
-    run_plan(plan, array.ndim == 1 and array or array:ravel(), result, init, is_awaited)
+    run_plan(plan, array.ndim == 1 and array or array:ravel(), result, init)
   else
     result:fill(init)
   end
@@ -251,7 +256,7 @@ end
 -- The same as a value.
 local function value_of(plan, dtype, array, init)
   local result <close> = core.device_array(1, dtype)
-  run_all(plan, array, result, init, true)
+  run_all(plan, array, result, init)
   return result[1]
 end
 

@@ -41,13 +41,21 @@ local function plan(subject, x, y, dtype)
     dtype = dtype, tile_dtype = tile_dtype, workgroup = SIZE, key = name .. tile_dtype.name }
 end
 
+-- The same of values that a phase makes on the way to y: its kernels have y as a last argument,
+-- which they do not touch, so that a look at y tells what failed in them, too.
+local function plan_inner(scan, x, carries, y)
+  local inner = plan(scan.subject, x, carries, scan.dtype)
+  inner.told, inner.key = y, inner.key .. " told"
+  return inner
+end
+
 -- A launch of the kernel that `make` gives the text of.
 local function launch(scan, groups, stream, what, make, ...)
   return scan.subject:launch_of(groups, stream, what .. scan.key, scan, make, ...)
 end
 
-local function launch_sums(scan, x, sums, tiles, stream)
-  launch(scan, #sums, stream, "sums ", texts.sums)(support.input(x), sums, tiles)
+local function launch_sums(scan, x, sums, tiles, y, stream)
+  launch(scan, #sums, stream, "sums ", texts.sums)(support.input(x), sums, tiles, y)
 end
 
 -- The last phase in all workgroups; on the CPU all phases, in the one after `base`.
@@ -60,6 +68,7 @@ local function launch_scan(scan, groups, x, y, tiles, is_exclusive, base, carrie
   if scan.form.is_direct then table.insert(arguments, base) end
   if carries then table.insert(arguments, carries) end
   if init ~= nil then table.insert(arguments, init) end
+  if scan.told then table.insert(arguments, scan.told) end
   all(table.unpack(arguments))
 end
 
@@ -73,11 +82,12 @@ local function scan_blocks(scan, x, y, groups, tiles, is_exclusive, init, stream
     .. (init ~= nil and "init " or "")
   local cores = math.max(2, core.current_device().compute_units)
   local block = math.max(1, cores * CACHED_BYTES // (tiles * scan.tile * x.dtype.itemsize))
-  local elements = support.input(x)
+  local elements, inner = support.input(x), plan_inner(scan, sums, carries, y)
   for base = 0, groups - 2, block do
     local last = math.min(base + block, groups - 1)
-    launch(scan, last - base, stream, "marks ", texts.marks)(elements, marks, sums, tiles, base)
-    launch_scan(scan, 1, sums:slice(1, 1, last), carries:slice(1, 1, last), 1, false, 0, nil, init,
+    launch(scan, last - base, stream, "marks ", texts.marks)(elements, marks, sums, tiles, base,
+      y)
+    launch_scan(inner, 1, sums:slice(1, 1, last), carries:slice(1, 1, last), 1, false, 0, nil, init,
       stream)
     local go_on = launch(scan, last - base, stream, what, texts.from_marks, is_exclusive,
       init ~= nil)
@@ -116,8 +126,8 @@ local function scan_into(scan, x, y, is_exclusive, init, stream)
   else
     local sums <close> = core.device_array(groups - 1, scan.dtype)
     local carries <close> = core.device_array(groups - 1, scan.dtype)
-    launch_sums(scan, x, sums, tiles, stream)
-    scan_into(plan(scan.subject, sums, carries, scan.dtype), sums, carries, false, init, stream)
+    launch_sums(scan, x, sums, tiles, scan.told or y, stream)
+    scan_into(plan_inner(scan, sums, carries, scan.told or y), sums, carries, false, init, stream)
     launch_scan(scan, groups, x, y, tiles, is_exclusive, 0, carries, init, stream)
   end
 end
@@ -141,6 +151,7 @@ local function deliver(subject, y, out, is_device, stream)
   if out == nil then
     return is_device and y or y:copy_to_host()
   elseif not rawequal(y, out) then
+    local _ = y[1] -- tells what failed, of which `out` does not know
     subject:kernel(texts.CONVERT):forall(#y, { stream = stream })(y, support.output(out))
     y:close()
   end

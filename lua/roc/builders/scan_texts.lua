@@ -15,7 +15,7 @@ M.SIZE = SIZE
 
 -- Of the elements of a workgroup whose tiles are whole, in their order: neighbours with neighbours.
 local SUMS = [[
-function(x, sums, tiles)
+function(x, sums, tiles, told)
   local part = roc.shared.array($size * 2, dtype)
   local item, group = roc.get_local_id(1), roc.get_group_id(1)
 $declare
@@ -258,7 +258,7 @@ local BEFORE_IN_WAVES = [[
 -- The CPU's first phase: what SUMS gives, and a mark for each item. The last level's last value is
 -- that of TREE.
 local MARKS = [[
-function(x, marks, sums, tiles, base)
+function(x, marks, sums, tiles, base, told)
 $declare_parts
   local item, group = roc.get_local_id(1), base + roc.get_group_id(1)
   local total = $zero
@@ -482,13 +482,14 @@ local function last_values(scan, has_carries, has_init)
   return values
 end
 
-local function parameters_text(has_carries, has_init)
+local function parameters_text(scan, has_carries, has_init)
   return (has_carries and ", carries" or "") .. (has_init and ", init" or "")
+    .. (scan.told and ", told" or "")
 end
 
 function M.scan(scan, is_exclusive, has_carries, has_init)
   local values = last_values(scan, has_carries, has_init)
-  values.parameters = parameters_text(has_carries, has_init)
+  values.parameters = parameters_text(scan, has_carries, has_init)
   for _, part in ipairs { "whole", "rest" } do
     values.range = values["range_" .. part]
     values["write_" .. part] = fill_in(is_exclusive and EXCLUSIVE or INCLUSIVE, values)
@@ -498,7 +499,7 @@ end
 
 function M.once(scan, is_exclusive, has_init)
   local values = last_values(scan, false, has_init)
-  values.parameters = parameters_text(false, has_init)
+  values.parameters = parameters_text(scan, false, has_init)
   values.has_init, values.before, values.publish = tostring(has_init), BEFORE_IN_WAVES, PUBLISH
   for _, name in ipairs { "own", "values" } do
     values["scan_" .. name] = string.gsub(SCAN_WAVE, "%%s", name)
@@ -514,7 +515,7 @@ end
 function M.last(scan, is_exclusive, has_carries, has_init)
   local values = last_values(scan, has_carries, has_init)
   local write = is_exclusive and EXCLUSIVE or INCLUSIVE
-  values.parameters = parameters_text(has_carries, has_init)
+  values.parameters = parameters_text(scan, has_carries, has_init)
   values.is_live, values.range = "from < #x", values.range_whole
   values.next_of_rest = element(values, "x", "i")
   local rest = { next = values.next_of_rest, put_next = "y[i]",
@@ -532,7 +533,7 @@ end
 
 function M.from_marks(scan, is_exclusive, has_init)
   local values = last_values(scan, true, has_init)
-  values.parameters = parameters_text(false, has_init)
+  values.parameters = parameters_text(scan, false, has_init)
   values.before = "        local before = marks[at + item - 1]"
   values.range = values.range_whole
   values.write_whole = is_exclusive and EXCLUSIVE or INCLUSIVE

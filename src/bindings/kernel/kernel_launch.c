@@ -164,7 +164,8 @@ static void check_promise(lua_State *L, const roc_fe_options *options, const roc
 static roc_jit_launch describe_launch(lua_State *L, const request *r, const target *t) {
   roc_jit_launch work = {.range = *r->range,
                          .is_local_free = r->range->local[0] == 0,
-                         .is_ordered = r->box->is_ordered && !t->is_named};
+                         .is_ordered = r->box->is_ordered && !t->is_named,
+                         .uses_all = r->box->is_ordered};
   const roc_fe_options *options = &r->box->kernel->options;
   if (work.is_local_free) roc_jit_choose_workgroup(options, t->device, &work.range);
   if (options->workgroup[0]) check_promise(L, options, &work.range);
@@ -313,8 +314,8 @@ static int hide_launches(lua_State *L) {
   return 0;
 }
 
-/* core.order_launches(kernel [, is_own]): those that name no stream are ordered work; and what the
- * kernel captures never changes */
+/* core.order_launches(kernel [, is_own]): those that name no stream are ordered work, and a look at
+ * any of their arrays tells what failed; and what the kernel captures never changes */
 static int order_launches(lua_State *L) {
   roc_kernel_box *box = roc_check_kernel(L, 1);
   box->is_ordered = true;
