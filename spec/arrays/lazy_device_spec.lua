@@ -323,7 +323,7 @@ describe("Operations on device arrays", function()
 
     it("are the same, whether or not they are lazy, in random programs", function()
       for seed = 1, 5 do
-        local ok, why = arrays.compare(seed, 50, seed % 5 == 0 and FUSED or AT_ONCE, true)
+        local ok, why = arrays.compare(seed, 50, { seed % 5 == 0 and FUSED or AT_ONCE }, true)
         assert(ok, why)
       end
     end)

@@ -502,7 +502,7 @@ describe("Operations on host arrays", function()
 
   it("are the same, whether or not they are lazy, in random programs", function()
     for seed = 1, 10 do
-      local ok, why = arrays.compare(seed, 60, seed % 5 == 0 and FUSED or AT_ONCE)
+      local ok, why = arrays.compare(seed, 60, { seed % 5 == 0 and FUSED or AT_ONCE })
       assert(ok, why)
     end
   end)
