@@ -59,13 +59,16 @@ run_files() { # NAME FILE...
     ' | tee -a "$logs/summary"
 }
 
-# Kernels that share memory and meet, and those of the library.
+# Kernels that share memory and meet; and by their names those of the library, of the benches, of
+# the examples, and of array operations.
 sanitized=${SANITIZED:-$(for name in atomic combined control divergent element_wise group indirect \
   meeting memory sums version; do echo "spec/cts/${name}_spec.lua"; done)
-  spec/kernels/library_spec.lua spec/lua/reduce_spec.lua spec/lua/scan_spec.lua}
+  spec/kernels/library_spec.lua spec/lua/reduce_spec.lua spec/lua/scan_spec.lua
+  spec/support/run_named.lua spec/support/run_examples.lua spec/arrays/sorting_spec.lua}
 
-# The specs' own results, how many launches they made, and what the tool reports of each process.
-# Errors of calls are left to roclua, whose specs make some on purpose.
+# The specs' own results; how many launches of how many kernels they made, of which so many have
+# names; and what the tool reports of each process. Errors of calls are left to roclua, whose specs
+# make some on purpose.
 run_sanitizer() { # TOOL
   tool=$1
   if ! program=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer); then
@@ -78,10 +81,21 @@ run_sanitizer() { # TOOL
   run_files "$tool" $sanitized
   under=
   cat "$logs/$tool"/*.log "$logs/$tool"/*.report | awk -v tool="$tool" '
-    / kernel +.* [0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ *$/ { launches += $(NF - 4) }
-    / SUMMARY: / { if (/ 0 (errors|hazards)/) clean++; else found++ }
-    END { printf "%s reports: %d passed, %d failed, 0 skipped (%d launches)\n", tool, clean,
-      found + !(clean + found), launches }' | tee -a "$logs/summary"
+    / kernel +.* [0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ *$/ {
+      launches += $(NF - 4)
+      sub(/^.* kernel +/, "")
+      for (i = 0; i < 5; i++) sub(/ +[0-9.]+ *$/, "")
+      if (!seen[$0]++) { kernels++; named += !/^\[string/ }
+    }
+    / SUMMARY: / {
+      if (/ 0 (errors|hazards)/) clean++; else found++
+      for (i = 1; i < NF; i++) if ($(i + 1) ~ /^(error|hazard)/) errors += $i
+    }
+    END {
+      printf "%s reports: %d passed, %d failed, 0 skipped ", tool, clean, found + !(clean + found)
+      printf "(%d errors; %d launches of %d kernels, %d with names)\n", errors, launches, kernels,
+        named
+    }' | tee -a "$logs/summary"
 }
 
 # As many processes as jobs, each with its share of the seeds.

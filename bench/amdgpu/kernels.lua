@@ -2,7 +2,7 @@
 --
 -- A row: `make(options)` gives the kernel; `arrays` are its array arguments, in order, each
 -- {dtype, shape, values}, values "none", "float", "integer" with a bound, or another word that
--- run_ours.lua knows; `scalars` follow them; `peer` are the integers that the function of OpenCL C
+-- inputs.lua knows; `scalars` follow them; `peer` are the integers that the function of OpenCL C
 -- takes after the arrays, where Lua's kernel asks the arrays; `first` are scalars in front; both
 -- must agree on array `result`.
 local roc = require "roc"
