@@ -385,6 +385,37 @@ static void test_registration(void) {
   close_device();
 }
 
+/* Memory of which another library has page-locked a part, or all. */
+static void test_partly_registered(void) {
+  open_device();
+  CUcontext context;
+  roc_devptr mapped;
+  CHECK(roc_cuda.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
+  roc_cuda.cuCtxPushCurrent(context);
+  char *page = aligned_alloc(4096, 5 * 4096);
+  CHECK(page);
+  CHECK(roc_cuda.cuMemHostRegister(page + 4096, 4096, 0) == CUDA_SUCCESS);
+  CHECK(ops->host_register(device, page, 5 * 4096, &mapped, &err) == ROC_INVALID);
+  CHECK(strstr(err.message, "another library has page-locked a part of them"));
+  CHECK(fake->live(FAKE_REGISTERED) == 1);
+  OK(ops->host_register(device, page + 4096 + 100, 8, &mapped, &err));
+  ops->host_unregister(device, page + 4096 + 100);
+  CHECK(roc_cuda.cuMemHostUnregister(page + 4096) == CUDA_SUCCESS);
+  /* all that an array has in common with the pages, which the other's two ranges have */
+  CHECK(roc_cuda.cuMemHostRegister(page + 200, 4096 - 200, 0) == CUDA_SUCCESS);
+  CHECK(roc_cuda.cuMemHostRegister(page + 4096, 4 * 4096 - 300, 0) == CUDA_SUCCESS);
+  OK(ops->host_register(device, page, 5 * 4096, &mapped, &err));
+  ops->host_unregister(device, page);
+  CHECK(fake->live(FAKE_REGISTERED) == 2);
+  CHECK(roc_cuda.cuMemHostUnregister(page + 200) == CUDA_SUCCESS);
+  CHECK(roc_cuda.cuMemHostUnregister(page + 4096) == CUDA_SUCCESS);
+  CUcontext popped;
+  roc_cuda.cuCtxPopCurrent(&popped);
+  roc_cuda.cuDevicePrimaryCtxRelease(0);
+  free(page);
+  close_device();
+}
+
 /* ---- launches -------------------------------------------------------------------------------------- */
 
 static const unsigned char bad_ptx[] = "this is not ptx";
@@ -812,6 +843,7 @@ static const struct {
     {"peers", test_peers},
     {"far_memory", test_far_memory},
     {"registration", test_registration},
+    {"partly_registered", test_partly_registered},
     {"launches", test_launches},
     {"coarse_launches", test_coarse_launches},
     {"reports", test_reports},

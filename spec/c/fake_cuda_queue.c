@@ -112,9 +112,13 @@ op *add_op(CUstream stream, op_kind kind) {
   return o;
 }
 
+static bool is_stream(CUstream stream) {
+  return stream && stream->base.kind == FAKE_STREAM;
+}
+
 /* A stream of the current context. */
 bool is_ours(CUstream stream) {
-  return stream && stream->base.kind == FAKE_STREAM && stream->base.owner == current();
+  return is_stream(stream) && stream->base.owner == current();
 }
 
 /* ---- streams and events ------------------------------------------------------------------------------------ */
@@ -140,9 +144,17 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
   return end(CUDA_SUCCESS);
 }
 
+/* Of any context. */
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *out_context) {
+  BEGIN_IN_CONTEXT(cuStreamGetCtx);
+  if (!is_stream(stream)) return end(CUDA_ERROR_INVALID_HANDLE);
+  *out_context = stream->base.owner;
+  return end(CUDA_SUCCESS);
+}
+
 CUresult cuStreamQuery(CUstream stream) {
   BEGIN_IN_CONTEXT(cuStreamQuery);
-  if (!is_ours(stream)) return end(CUDA_ERROR_INVALID_HANDLE);
+  if (!is_stream(stream)) return end(CUDA_ERROR_INVALID_HANDLE);
   return end(stream->first || stream->is_running ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
 

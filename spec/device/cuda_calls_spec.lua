@@ -11,6 +11,7 @@ local titles = {
   peers = "copies between GPUs, and loses one of them alone",
   far_memory = "copies between the host and the memory of the other GPU, opened to it or not",
   registration = "page-locks arrays that share pages, and releases each page with its last",
+  partly_registered = "page-locks no array of which another library has page-locked a part alone",
   launches = "passes arguments, shape and shared memory as the code expects them",
   coarse_launches = "gives threads several work-items where their elements are one access",
   reports = "brings faults and prints to where the runtime looks for them",

@@ -96,13 +96,34 @@ static void end_unused(bool is_lost) {
   }
 }
 
+/* Whether another part of the program has page-locked all of the pages.  Its memory may begin or
+ * end in the middle of one. */
+static bool is_locked(uintptr_t begin, uintptr_t end) {
+  uintptr_t page = page_bytes();
+  if (end - begin == page) return true; /* as the library said of some of it */
+  for (uintptr_t at = begin; at < end;) {
+    size_t nfound = end - at;
+    roc_cuda_place place;
+    int ordinal;
+    CUresult result = roc_cuda_find_place(at, &nfound, &place, &ordinal);
+    if (result == CUDA_SUCCESS && place == ROC_CUDA_PAGEABLE) {
+      nfound = 1;
+      result = roc_cuda_find_place(at + page - 1, &nfound, &place, &ordinal);
+    }
+    if (result != CUDA_SUCCESS || place != ROC_CUDA_PINNED) return false;
+    at = (at + nfound + page - 1) & ~(page - 1);
+  }
+  return true;
+}
+
 static CUresult add_run(uintptr_t begin, uintptr_t end) {
   run *r = roc_alloc(sizeof *r);
   if (!r) return CUDA_ERROR_OUT_OF_MEMORY;
   CUresult result = roc_cuda.cuMemHostRegister(
       (void *)begin, end - begin, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
   bool is_ours = result == CUDA_SUCCESS;
-  if (!is_ours && result != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) {
+  bool is_theirs = result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED && is_locked(begin, end);
+  if (!is_ours && !is_theirs) {
     roc_free(r);
     return result;
   }
@@ -194,6 +215,12 @@ static CUresult find_born(void *ptr, size_t nbytes, bool *out_is_born) {
 static roc_status fail_register(roc_cuda_device *device, CUresult result, size_t nbytes,
                                 roc_error *err) {
   if (roc_cuda_is_loss(result)) return roc_cuda_fail(device, result, "", err);
+  if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) {
+    return roc_fail(err, ROC_INVALID,
+                    "%zu bytes cannot be page-locked: another library has page-locked a part of "
+                    "them; have it page-lock all of the memory, or none",
+                    nbytes);
+  }
   roc_fail(err, ROC_OOM,
            "%zu bytes cannot be page-locked: %s (CUDA error %d); see the limit that `ulimit -l` "
            "shows; memory that is a read-only mapped file cannot be, ever",

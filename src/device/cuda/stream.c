@@ -45,14 +45,24 @@ static bool is_readable(CUstream handle) {
          ((uintptr_t)handle % sizeof seen == 0 && roc_peek(handle, &seen, sizeof seen));
 }
 
-/* `foreign`: another's stream, or NULL.  Its query tells whether it is one of this context. */
-static CUresult make_handle(roc_cuda_stream *stream, CUstream foreign) {
-  if (!foreign) return roc_cuda.cuStreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING);
+/* Another's stream; INVALID_HANDLE where it is none of the device's context. */
+static CUresult adopt_handle(roc_cuda_stream *stream, CUstream foreign) {
+  CUcontext context = NULL;
   if (!is_readable(foreign)) return CUDA_ERROR_INVALID_HANDLE;
   CUresult result = roc_cuda.cuStreamQuery(foreign);
+  if (result == CUDA_ERROR_NOT_READY) result = CUDA_SUCCESS;
+  if (result == CUDA_SUCCESS) result = roc_cuda.cuStreamGetCtx(foreign, &context);
+  if (result != CUDA_SUCCESS) return result;
+  if (context != roc_cuda_owner(stream)->context) return CUDA_ERROR_INVALID_HANDLE;
   stream->is_foreign = true;
   stream->handle = foreign;
-  return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
+  return CUDA_SUCCESS;
+}
+
+/* `foreign`: the stream to adopt, or NULL. */
+static CUresult make_handle(roc_cuda_stream *stream, CUstream foreign) {
+  if (foreign) return adopt_handle(stream, foreign);
+  return roc_cuda.cuStreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING);
 }
 
 static CUresult make_handles(roc_cuda_stream *stream, CUstream foreign) {
