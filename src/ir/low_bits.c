@@ -2,6 +2,8 @@
  * needed for; what a variable is needed for may grow while loops are walked again. */
 #include "ir/low_bits.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "ir/check_elimination.h"
 #include "ir/walk.h"
@@ -125,10 +127,12 @@ static bool is_done_low(const roc_ir_module *m, const roc_ir_inst *inst) {
 }
 
 /* A shift to the right takes its bits from above. */
-static bool suffices(const demand *w, const roc_ir_inst *inst, uint32_t id) {
+unsigned roc_ir_low_bits_for(const roc_ir_module *m, const roc_ir_inst *inst, unsigned needed) {
+  if (!is_done_low(m, inst)) return 0;
   bool is_down = inst->op == ROC_IR_SHR || inst->op == ROC_IR_FLOORDIV;
-  unsigned moved = is_down ? (unsigned)roc_ir_bits_moved(w->m, inst) : 0;
-  return w->insts[id] + moved <= HALF;
+  unsigned moved = is_down ? (unsigned)roc_ir_bits_moved(m, inst) : 0;
+  unsigned nbits = (needed ? needed : 1) + moved;
+  return nbits < ALL ? nbits : 0;
 }
 
 static ROC_IR_WALKS uint32_t list_insts(const roc_ir_module *m, uint32_t *ids) {
@@ -148,34 +152,44 @@ static bool find_demand(demand *w, const uint32_t *ids, uint32_t count) {
   return false;
 }
 
-static void mark(const demand *w, const uint32_t *ids, uint32_t count, uint8_t *narrow,
-                 uint8_t *narrow_vars) {
-  enum { KNOWN = ROC_IR_NARROW | ROC_IR_INT32 };
-  for (uint32_t i = 0; i < count; i++) {
-    const roc_ir_inst *inst = &w->m->insts.items[ids[i]];
-    bool is_int = inst->type == ROC_VT_INT && is_done_low(w->m, inst);
-    if (is_int && !(narrow[ids[i]] & KNOWN) && suffices(w, inst, ids[i]))
-      narrow[ids[i]] |= ROC_IR_LOW;
-  }
-  for (uint32_t i = 0; i < w->m->vars.count; i++) {
-    bool is_int = w->m->vars.items[i].type == ROC_VT_INT;
-    if (is_int && !narrow_vars[i] && w->vars[i] <= HALF) narrow_vars[i] = ROC_IR_LOW;
-  }
+/* Of everything all bits, where the walks do not end. */
+static void need_all(demand *w) {
+  memset(w->insts, ALL, w->m->insts.count);
+  memset(w->vars, ALL, w->m->vars.count);
+}
+
+roc_status roc_ir_find_needed_bits(const roc_ir_module *module, roc_ir_needed_bits *out,
+                                   roc_error *err) {
+  demand w = {.m = module};
+  w.insts = out->insts = roc_zalloc(module->insts.count + 1);
+  w.vars = out->vars = roc_zalloc(module->vars.count + 1);
+  uint32_t *ids = roc_alloc((module->insts.count + 1) * sizeof *ids);
+  bool is_made = w.insts && w.vars && ids;
+  if (is_made && !find_demand(&w, ids, list_insts(module, ids))) need_all(&w);
+  roc_free(ids);
+  return is_made ? ROC_OK : roc_fail(err, ROC_OOM, "out of memory");
+}
+
+void roc_ir_needed_bits_deinit(roc_ir_needed_bits *needed) {
+  roc_free(needed->insts);
+  roc_free(needed->vars);
 }
 
 roc_status roc_ir_find_low(const roc_ir_module *module, uint8_t *narrow, uint8_t *narrow_vars,
                            roc_error *err) {
-  demand w = {.m = module};
-  w.insts = roc_zalloc(module->insts.count + 1);
-  w.vars = roc_zalloc(module->vars.count + 1);
-  uint32_t *ids = roc_alloc((module->insts.count + 1) * sizeof *ids);
-  bool is_made = w.insts && w.vars && ids;
-  if (is_made) {
-    uint32_t count = list_insts(module, ids);
-    if (find_demand(&w, ids, count)) mark(&w, ids, count, narrow, narrow_vars);
+  enum { KNOWN = ROC_IR_NARROW | ROC_IR_INT32 };
+  roc_ir_needed_bits needed = {0};
+  roc_status status = roc_ir_find_needed_bits(module, &needed, err);
+  for (uint32_t i = 0; status == ROC_OK && i < module->insts.count; i++) {
+    const roc_ir_inst *inst = &module->insts.items[i];
+    if (inst->type != ROC_VT_INT || (narrow[i] & KNOWN)) continue;
+    unsigned nbits = roc_ir_low_bits_for(module, inst, needed.insts[i]);
+    if (nbits && nbits <= HALF) narrow[i] |= ROC_IR_LOW;
   }
-  roc_free(w.insts);
-  roc_free(w.vars);
-  roc_free(ids);
-  return is_made ? ROC_OK : roc_fail(err, ROC_OOM, "out of memory");
+  for (uint32_t i = 0; status == ROC_OK && i < module->vars.count; i++) {
+    bool is_int = module->vars.items[i].type == ROC_VT_INT;
+    if (is_int && !narrow_vars[i] && needed.vars[i] <= HALF) narrow_vars[i] = ROC_IR_LOW;
+  }
+  roc_ir_needed_bits_deinit(&needed);
+  return status;
 }

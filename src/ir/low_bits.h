@@ -10,6 +10,20 @@
 roc_status roc_ir_find_low(const roc_ir_module *module, uint8_t *narrow, uint8_t *narrow_vars,
                            roc_error *err);
 
+/* How many of the lowest bits of each instruction's integer, and of each variable's, users need. */
+typedef struct roc_ir_needed_bits {
+  uint8_t *insts, *vars;
+} roc_ir_needed_bits;
+
+/* Fills *out, which is roc_ir_needed_bits_deinit'd by the caller, after a failure as well. */
+roc_status roc_ir_find_needed_bits(const roc_ir_module *module, roc_ir_needed_bits *out,
+                                   roc_error *err);
+void roc_ir_needed_bits_deinit(roc_ir_needed_bits *needed);
+
+/* In how many bits of its operands an operation can be done when `needed` of its result are; 0: in
+ * all. */
+unsigned roc_ir_low_bits_for(const roc_ir_module *m, const roc_ir_inst *inst, unsigned needed);
+
 /* By how many bits SHL, SHR or FLOORDIV moves its operand, fewer than 32; -1: it is none of them, or
  * that is not known. */
 int roc_ir_bits_moved(const roc_ir_module *m, const roc_ir_inst *inst);

@@ -24,7 +24,8 @@ typedef struct roc_cg_exits {
 typedef struct roc_cg_array {
   LLVMValueRef base; /* PARAM: the data pointer; CONST: the global */
   LLVMValueRef extents[ROC_MAX_RANK], strides[ROC_MAX_RANK]; /* i64; strides only of STRIDED */
-  LLVMValueRef scale; /* not NULL: elements are this many elements apart (i64) */
+  LLVMValueRef lengths[ROC_MAX_RANK]; /* extents, as factors of indices; NULL: the same */
+  LLVMValueRef scale;                 /* not NULL: elements are this many elements apart (i64) */
   bool
       is_one_for_all; /* work-items use one memory one after the other: accesses are not parallel */
 } roc_cg_array;
@@ -91,10 +92,12 @@ struct roc_cg {
   LLVMMetadataRef access_group; /* not NULL: loads and stores carry it (parallel loops) */
   uint8_t *
       narrow; /* per instruction (ir/check_elimination.h), or NULL: integers are computed in 64 bits */
-  uint8_t *narrow_vars;  /* per variable, or NULL: what 32 bits hold */
-  bool is_listing;       /* the result is assembly to be read */
-  LLVMDIBuilderRef di;   /* NULL: no line tables are made */
-  LLVMMetadataRef scope; /* the kernel, for line tables */
+  uint8_t *narrow_vars;         /* per variable, or NULL: what 32 bits hold */
+  uint8_t *widths, *width_vars; /* likewise (ir/value_widths.h), or NULL: of integers that are
+                                   computed in fewer bits, one work-item at a time */
+  bool is_listing;              /* the result is assembly to be read */
+  LLVMDIBuilderRef di;          /* NULL: no line tables are made */
+  LLVMMetadataRef scope;        /* the kernel, for line tables */
   const char *scope_file;
   LLVMMetadataRef *places; /* two per loc of the module, made when needed: debug.c */
   void *state;             /* the target's own, in the arena */
@@ -201,6 +204,16 @@ LLVMValueRef roc_cg_extend(roc_cg *cg, LLVMValueRef narrow, bool is_signed);
 LLVMValueRef roc_cg_extend_var(roc_cg *cg, LLVMValueRef held, uint8_t facts);
 /* Whether the value changes from iteration to iteration; only known where cg->narrow is. */
 bool roc_cg_is_loop_variant(const roc_cg *cg, uint32_t inst);
+
+/* width.c: the operation in the bits that cg->widths says; NULL: in 64. */
+LLVMValueRef roc_cg_width_expr(roc_cg *cg, uint32_t id);
+/* The type of so many bits; what a value of that width is in 64, or in vectors; and back. */
+LLVMTypeRef roc_cg_width_type(const roc_cg *cg, uint8_t width);
+LLVMValueRef roc_cg_width_extend(roc_cg *cg, LLVMValueRef held, uint8_t width);
+LLVMValueRef roc_cg_width_take(roc_cg *cg, LLVMValueRef value, uint8_t width);
+/* Of a variable, of a result: 0 where it has 64 bits. */
+uint8_t roc_cg_width_of_var(const roc_cg *cg, uint32_t var);
+uint8_t roc_cg_width_of(const roc_cg *cg, uint32_t id);
 
 /* type.c */
 LLVMTypeRef roc_cg_storage_type(const roc_cg *cg, roc_dtype dtype);

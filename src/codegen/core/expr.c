@@ -408,13 +408,15 @@ LLVMValueRef roc_cg_expr(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   emitter *emit = emitters[inst->op];
   if (!emit) return NULL;
+  LLVMValueRef special = roc_cg_width_expr(cg, id);
+  if (special) return special;
   operation o = {.op = (roc_ir_op)inst->op, .inst = inst};
   if (inst->nargs > 0) {
     o.type = (roc_value_type)cg->ir->insts.items[roc_ir_arg(cg->ir, inst, 0)].type;
     o.a = roc_cg_operand(cg, inst, 0);
   }
   if (inst->nargs > 1) o.b = roc_cg_operand(cg, inst, 1);
-  LLVMValueRef special = roc_cg_narrow_expr(cg, id, o.a, o.b);
+  special = roc_cg_narrow_expr(cg, id, o.a, o.b);
   if (!special) special = emit_fused(cg, id, &o);
   return special ? special : emit(cg, &o);
 }

@@ -15,7 +15,10 @@ LLVMValueRef roc_cg_var(roc_cg *cg, uint32_t var) {
   if (!cg->vars[var]) {
     const roc_ir_var *v = &cg->ir->vars.items[var];
     bool is_narrow = cg->narrow_vars && cg->narrow_vars[var];
-    LLVMTypeRef type = is_narrow ? cg->t.i32 : roc_cg_value_type(cg, v->type);
+    uint8_t width = roc_cg_width_of_var(cg, var);
+    LLVMTypeRef type = is_narrow ? cg->t.i32
+                       : width   ? roc_cg_width_type(cg, width)
+                                 : roc_cg_value_type(cg, v->type);
     cg->vars[var] = roc_cg_alloca(cg, type, v->name);
   }
   return cg->vars[var];
@@ -23,16 +26,18 @@ LLVMValueRef roc_cg_var(roc_cg *cg, uint32_t var) {
 
 LLVMValueRef roc_cg_get_var(roc_cg *cg, uint32_t var) {
   uint8_t narrow = cg->narrow_vars ? cg->narrow_vars[var] : 0;
-  LLVMTypeRef type = roc_cg_value_type(cg, cg->ir->vars.items[var].type);
   LLVMValueRef at = roc_cg_var(cg, var);
-  LLVMValueRef value = LLVMBuildLoad2(cg->b, narrow ? cg->t.i32 : type, at, "");
-  return narrow ? roc_cg_extend_var(cg, value, narrow) : value;
+  LLVMValueRef value = LLVMBuildLoad2(cg->b, LLVMGetAllocatedType(at), at, "");
+  if (narrow) return roc_cg_extend_var(cg, value, narrow);
+  return roc_cg_width_extend(cg, value, roc_cg_width_of_var(cg, var));
 }
 
 void roc_cg_set_var(roc_cg *cg, uint32_t var, LLVMValueRef value) {
   LLVMValueRef at = roc_cg_var(cg, var);
   bool is_narrow = cg->narrow_vars && cg->narrow_vars[var];
-  LLVMBuildStore(cg->b, is_narrow ? roc_cg_take_low(cg, value) : value, at);
+  value = is_narrow ? roc_cg_take_low(cg, value)
+                    : roc_cg_width_take(cg, value, roc_cg_width_of_var(cg, var));
+  LLVMBuildStore(cg->b, value, at);
 }
 
 void roc_cg_define(roc_cg *cg, uint32_t id, LLVMValueRef value) {

@@ -54,18 +54,20 @@ LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot) {
 }
 
 /* Where a result or variable is kept that had no place yet. */
-static cpu_slot *settle_slot(cpu_state *s, cpu_slot *slot, roc_value_type type) {
+static cpu_slot *settle_slot(cpu_state *s, cpu_slot *slot, roc_value_type type, uint8_t width) {
   if (slot->base) return slot;
   LLVMTypeRef storage = type == ROC_VT_BOOL ? s->cg->t.i8 : roc_cg_value_type(s->cg, type);
+  if (width) storage = roc_cg_width_type(s->cg, width);
   *slot = s->chunk.count ? new_chunk_slot(s, storage) : cpu_slot_new(s, storage, 1);
   return slot;
 }
 
 cpu_slot *cpu_value_slot(cpu_state *s, uint32_t id) {
   roc_value_type type = (roc_value_type)s->cg->ir->insts.items[id].type;
-  return settle_slot(s, &s->value_slots[id], type);
+  return settle_slot(s, &s->value_slots[id], type, roc_cg_width_of(s->cg, id));
 }
 
 cpu_slot *cpu_var_slot(cpu_state *s, uint32_t var) {
-  return settle_slot(s, &s->var_slots[var], s->cg->ir->vars.items[var].type);
+  uint8_t width = roc_cg_width_of_var(s->cg, var);
+  return settle_slot(s, &s->var_slots[var], s->cg->ir->vars.items[var].type, width);
 }

@@ -86,7 +86,7 @@ static void emit_set(cpu_state *s, uint32_t id) {
     cpu_blend blend = (cpu_blend)s->shapes->blends[id];
     cpu_lanes_set(s, inst->aux, cpu_lanes_all(s, arg_of(s, id, 0)), blend);
   } else {
-    LLVMBuildStore(s->cg->b, cpu_lanes_value(s, arg_of(s, id, 0)), roc_cg_var(s->cg, inst->aux));
+    roc_cg_set_var(s->cg, inst->aux, cpu_lanes_value(s, arg_of(s, id, 0)));
   }
 }
 
@@ -730,7 +730,8 @@ static LLVMValueRef begin_lanes(cpu_state *s, const cpu_lanes_run *r, LLVMValueR
   LLVMValueRef began = live_lanes(s, *out_present);
   for (uint32_t i = 0; i < r->nvars; i++) {
     LLVMValueRef held =
-        cpu_lanes_take_slot(s, cpu_var_slot(s, r->vars[i]), s->cg->ir->vars.items[r->vars[i]].type);
+        cpu_lanes_take_slot(s, cpu_var_slot(s, r->vars[i]), s->cg->ir->vars.items[r->vars[i]].type,
+                            roc_cg_width_of_var(s->cg, r->vars[i]));
     cpu_lanes_set(s, r->vars[i], held, CPU_BLEND_NONE);
   }
   if (r->ndied) empty_cell(s, s->lanes->arrived = new_cell(s));

@@ -76,7 +76,8 @@ void cpu_lanes_store(cpu_state *s, uint32_t id);
 /* The elements that are consecutive from `ptr` on, also of lanes without an item. */
 LLVMValueRef cpu_lanes_take(cpu_state *s, LLVMValueRef ptr, LLVMTypeRef element);
 /* What a slot of the frame holds for the lanes' items; to put, for those of `bits`. */
-LLVMValueRef cpu_lanes_take_slot(cpu_state *s, const cpu_slot *slot, roc_value_type type);
+LLVMValueRef cpu_lanes_take_slot(cpu_state *s, const cpu_slot *slot, roc_value_type type,
+                                 uint8_t width);
 void cpu_lanes_put_slot(cpu_state *s, const cpu_slot *slot, LLVMValueRef value, LLVMValueRef bits);
 /* Stores the lanes of `bits`: at consecutive elements from `ptr` on, or where each of `ptr` points. */
 LLVMValueRef cpu_lanes_put(cpu_state *s, LLVMValueRef value, LLVMValueRef ptr, LLVMValueRef bits);

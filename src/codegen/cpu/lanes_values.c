@@ -52,16 +52,17 @@ LLVMValueRef cpu_lanes_take(cpu_state *s, LLVMValueRef ptr, LLVMTypeRef element)
   return load;
 }
 
-LLVMValueRef cpu_lanes_take_slot(cpu_state *s, const cpu_slot *slot, roc_value_type type) {
+LLVMValueRef cpu_lanes_take_slot(cpu_state *s, const cpu_slot *slot, roc_value_type type,
+                                 uint8_t width) {
   LLVMValueRef raw = cpu_lanes_take(s, cpu_slot_item(s, slot), slot->type);
-  if (type != ROC_VT_BOOL) return raw;
+  if (type != ROC_VT_BOOL) return roc_cg_width_extend(s->cg, raw, width);
   LLVMTypeRef bits = LLVMVectorType(LLVMInt1TypeInContext(s->cg->ctx), s->lanes->count);
   return LLVMBuildTrunc(s->cg->b, raw, bits, "");
 }
 
 void cpu_lanes_put_slot(cpu_state *s, const cpu_slot *slot, LLVMValueRef value, LLVMValueRef bits) {
   LLVMTypeRef type = LLVMVectorType(slot->type, s->lanes->count);
-  if (LLVMTypeOf(value) != type) value = LLVMBuildZExt(s->cg->b, value, type, "");
+  if (LLVMTypeOf(value) != type) value = LLVMBuildIntCast2(s->cg->b, value, type, 0, "");
   cpu_lanes_put(s, value, cpu_slot_item(s, slot), bits);
 }
 
@@ -155,7 +156,7 @@ LLVMValueRef cpu_lanes_value(cpu_state *s, uint32_t id) {
     value = recompute(s, id);
   } else {
     roc_value_type type = (roc_value_type)inst_of(s, id)->type;
-    value = cpu_lanes_take_slot(s, cpu_value_slot(s, id), type);
+    value = cpu_lanes_take_slot(s, cpu_value_slot(s, id), type, roc_cg_width_of(cg, id));
   }
   roc_cg_set_lanes(cg, lanes);
   roc_cg_at(cg, here);
@@ -252,8 +253,7 @@ LLVMValueRef cpu_lanes_var(cpu_state *s, uint32_t var) {
 LLVMValueRef cpu_lanes_get(cpu_state *s, uint32_t var) {
   roc_cg *cg = s->cg;
   if (!cpu_lanes_is_varying(s, var)) {
-    LLVMTypeRef type = roc_cg_value_type(cg, cg->ir->vars.items[var].type);
-    return LLVMBuildLoad2(cg->b, type, roc_cg_var(cg, var), "");
+    return roc_cg_get_var(cg, var);
   }
   LLVMValueRef held = LLVMBuildLoad2(cg->b, cell_type(s, var), cpu_lanes_var(s, var), "");
   return value_of(s, var, held);

@@ -405,7 +405,7 @@ static void emit_counted_loop(cpu_state *s, const counted *c) {
   LLVMValueRef shift = roc_cg_i64(cg, shift_of(s, c->id)), bound = cpu_operand(cg, c->bound);
   LLVMBuildBr(cg->b, strip);
   roc_cg_at(cg, strip);
-  LLVMValueRef from = LLVMBuildLoad2(cg->b, i64, roc_cg_var(cg, c->var), "");
+  LLVMValueRef from = roc_cg_get_var(cg, c->var);
   LLVMValueRef budget = read_budget(s);
   LLVMValueRef most[2] = {from, LLVMBuildLShr(cg->b, budget, shift, "")};
   LLVMValueRef ends[2] = {bound, roc_cg_intrinsic(cg, "llvm.sadd.sat", &i64, 1, most, 2)};
@@ -422,7 +422,7 @@ static void emit_counted_loop(cpu_state *s, const counted *c) {
   roc_cg_at(cg, next);
   LLVMBuildBr(cg->b, body);
   roc_cg_at(cg, done);
-  LLVMValueRef to = LLVMBuildLoad2(cg->b, i64, roc_cg_var(cg, c->var), "");
+  LLVMValueRef to = roc_cg_get_var(cg, c->var);
   LLVMValueRef used = LLVMBuildShl(cg->b, LLVMBuildSub(cg->b, to, from, ""), shift, "");
   LLVMValueRef charged[2] = {budget, used};
   LLVMValueRef rest = roc_cg_intrinsic(cg, "llvm.usub.sat", &i64, 1, charged, 2);

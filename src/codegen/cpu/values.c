@@ -20,7 +20,8 @@ static LLVMValueRef load_slot(cpu_state *s, uint32_t id, LLVMValueRef *out) {
   roc_value_type type = (roc_value_type)cg->ir->insts.items[id].type;
   LLVMValueRef raw =
       roc_cg_load(cg, s->value_slots[id].type, cpu_slot_item(s, &s->value_slots[id]));
-  *out = type == ROC_VT_BOOL ? LLVMBuildTrunc(cg->b, raw, cg->t.i1, "") : raw;
+  *out = type == ROC_VT_BOOL ? LLVMBuildTrunc(cg->b, raw, cg->t.i1, "")
+                             : roc_cg_width_extend(cg, raw, roc_cg_width_of(cg, id));
   return *out;
 }
 
@@ -100,7 +101,8 @@ void cpu_define(roc_cg *cg, uint32_t id, LLVMValueRef value) {
   s->epochs[id] = s->epoch;
   if (!s->plan.is_slotted[id]) return;
   bool is_bool = cg->ir->insts.items[id].type == ROC_VT_BOOL;
-  LLVMValueRef raw = is_bool ? LLVMBuildZExt(cg->b, value, cg->t.i8, "") : value;
+  LLVMValueRef raw = is_bool ? LLVMBuildZExt(cg->b, value, cg->t.i8, "")
+                             : roc_cg_width_take(cg, value, roc_cg_width_of(cg, id));
   roc_cg_store(cg, raw, cpu_slot_item(s, cpu_value_slot(s, id)));
 }
 
@@ -111,7 +113,8 @@ LLVMValueRef cpu_var_take(cpu_state *s, uint32_t var) {
   cpu_slot *slot = cpu_var_slot(s, var);
   LLVMValueRef raw = roc_cg_load(cg, slot->type, cpu_slot_item(s, slot));
   bool is_bool = cg->ir->vars.items[var].type == ROC_VT_BOOL;
-  return is_bool ? LLVMBuildTrunc(cg->b, raw, cg->t.i1, "") : raw;
+  return is_bool ? LLVMBuildTrunc(cg->b, raw, cg->t.i1, "")
+                 : roc_cg_width_extend(cg, raw, roc_cg_width_of_var(cg, var));
 }
 
 void cpu_var_put(cpu_state *s, uint32_t var, LLVMValueRef value) {
@@ -119,18 +122,16 @@ void cpu_var_put(cpu_state *s, uint32_t var, LLVMValueRef value) {
   if (cg->ir->vars.items[var].type == ROC_VT_BOOL) {
     value = LLVMBuildZExt(cg->b, value, cg->t.i8, "");
   }
+  value = roc_cg_width_take(cg, value, roc_cg_width_of_var(cg, var));
   roc_cg_store(cg, value, cpu_slot_item(s, cpu_var_slot(s, var)));
 }
 
 void cpu_var_copy_in(cpu_state *s, uint32_t var) {
   LLVMBasicBlockRef here = enter_header(s);
-  LLVMBuildStore(s->cg->b, cpu_var_take(s, var), roc_cg_var(s->cg, var));
+  roc_cg_set_var(s->cg, var, cpu_var_take(s, var));
   roc_cg_at(s->cg, here);
 }
 
 void cpu_var_copy_out(cpu_state *s, uint32_t var) {
-  roc_cg *cg = s->cg;
-  roc_value_type type = cg->ir->vars.items[var].type;
-  LLVMValueRef held = LLVMBuildLoad2(cg->b, roc_cg_value_type(cg, type), roc_cg_var(cg, var), "");
-  cpu_var_put(s, var, held);
+  cpu_var_put(s, var, roc_cg_get_var(s->cg, var));
 }

@@ -1,0 +1,141 @@
+/* Integers in as few bits as hold them (ir/value_widths.h), for a target whose vectors have more of
+ * narrow ones.
+ *
+ * Values between instructions are i64 all the same: what is narrow is extended, and taken back by
+ * its user, so that LLVM finds both and removes them.  LLVM is told nothing of what does not wrap:
+ * what is proved holds for work-items that come to the instruction. */
+#include "codegen/core/cg.h"
+#include "ir/check_elimination.h"
+#include "ir/low_bits.h"
+#include "ir/value_widths.h"
+
+uint8_t roc_cg_width_of_var(const roc_cg *cg, uint32_t var) {
+  return cg->width_vars ? cg->width_vars[var] : 0;
+}
+
+uint8_t roc_cg_width_of(const roc_cg *cg, uint32_t id) {
+  bool is_int = cg->ir->insts.items[id].type == ROC_VT_INT;
+  return cg->widths && is_int ? cg->widths[id] : 0;
+}
+
+LLVMTypeRef roc_cg_width_type(const roc_cg *cg, uint8_t width) {
+  return LLVMIntTypeInContext(cg->ctx, width & ROC_IR_WIDTH_BITS);
+}
+
+LLVMValueRef roc_cg_width_extend(roc_cg *cg, LLVMValueRef held, uint8_t width) {
+  if (!width) return held;
+  LLVMTypeRef type = LLVMInt64TypeInContext(cg->ctx);
+  if (LLVMGetTypeKind(LLVMTypeOf(held)) == LLVMVectorTypeKind) {
+    type = LLVMVectorType(type, LLVMGetVectorSize(LLVMTypeOf(held)));
+  }
+  return width & ROC_IR_WIDTH_SIGNED ? LLVMBuildSExt(cg->b, held, type, "")
+                                     : LLVMBuildZExt(cg->b, held, type, "");
+}
+
+/* Of what was extended from as few bits or fewer, without the way through 64. */
+LLVMValueRef roc_cg_width_take(roc_cg *cg, LLVMValueRef value, uint8_t width) {
+  if (!width) return value;
+  LLVMTypeRef type = roc_cg_width_type(cg, width);
+  if (LLVMIsAZExtInst(value) || LLVMIsASExtInst(value)) {
+    LLVMValueRef from = LLVMGetOperand(value, 0);
+    unsigned held = LLVMGetIntTypeWidth(LLVMTypeOf(from)), wanted = width & ROC_IR_WIDTH_BITS;
+    if (held == wanted) return from;
+    if (held < wanted) {
+      return LLVMIsAZExtInst(value) ? LLVMBuildZExt(cg->b, from, type, "")
+                                    : LLVMBuildSExt(cg->b, from, type, "");
+    }
+  }
+  return LLVMBuildTrunc(cg->b, value, type, "");
+}
+
+static LLVMValueRef compare(roc_cg *cg, roc_ir_op op, bool is_signed, LLVMValueRef a,
+                            LLVMValueRef b) {
+  LLVMIntPredicate less = is_signed ? LLVMIntSLT : LLVMIntULT;
+  LLVMIntPredicate at_most = is_signed ? LLVMIntSLE : LLVMIntULE;
+  LLVMIntPredicate predicate = op == ROC_IR_EQ   ? LLVMIntEQ
+                               : op == ROC_IR_NE ? LLVMIntNE
+                               : op == ROC_IR_LE ? at_most
+                                                 : less;
+  return LLVMBuildICmp(cg->b, predicate, a, b, "");
+}
+
+static LLVMValueRef least_or_most(roc_cg *cg, bool is_least, bool is_signed, LLVMValueRef a,
+                                  LLVMValueRef b) {
+  static const char *const names[2][2] = {{"llvm.umax", "llvm.smax"}, {"llvm.umin", "llvm.smin"}};
+  LLVMTypeRef type = LLVMTypeOf(a);
+  return roc_cg_intrinsic(cg, names[is_least][is_signed], &type, 1, (LLVMValueRef[2]){a, b}, 2);
+}
+
+/* By what is not negative; by 0 both give 0. */
+static LLVMValueRef divide(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  LLVMTypeRef type = LLVMTypeOf(a);
+  LLVMValueRef zero = LLVMConstNull(type);
+  LLVMValueRef by_zero = LLVMBuildICmp(cg->b, LLVMIntEQ, b, zero, "");
+  LLVMValueRef divisor = LLVMBuildSelect(cg->b, by_zero, LLVMConstInt(type, 1, 0), b, "");
+  if (op == ROC_IR_MOD) return LLVMBuildURem(cg->b, a, divisor, "");
+  LLVMValueRef quotient = LLVMBuildUDiv(cg->b, a, divisor, "");
+  return LLVMBuildSelect(cg->b, by_zero, zero, quotient, "");
+}
+
+static LLVMValueRef shift(roc_cg *cg, roc_ir_op op, bool is_signed, LLVMValueRef a, int by) {
+  unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(a));
+  bool is_sign_copied = op == ROC_IR_FLOORDIV && is_signed;
+  if ((unsigned)by >= bits && !is_sign_copied) return LLVMConstNull(LLVMTypeOf(a));
+  if ((unsigned)by >= bits) by = (int)bits - 1;
+  LLVMValueRef count = LLVMConstInt(LLVMTypeOf(a), (unsigned)by, 0);
+  if (op == ROC_IR_SHL) return LLVMBuildShl(cg->b, a, count, "");
+  return is_sign_copied ? LLVMBuildAShr(cg->b, a, count, "") : LLVMBuildLShr(cg->b, a, count, "");
+}
+
+static LLVMValueRef absolute(roc_cg *cg, LLVMValueRef a) {
+  LLVMTypeRef type = LLVMTypeOf(a);
+  return roc_cg_intrinsic(cg, "llvm.abs", &type, 1, (LLVMValueRef[2]){a, roc_cg_flag(cg, false)},
+                          2);
+}
+
+/* The result in the same width, or i1 of a comparison; NULL: the operation takes 64 bits. */
+static LLVMValueRef emit(roc_cg *cg, const roc_ir_inst *inst, uint8_t width, LLVMValueRef a,
+                         LLVMValueRef b) {
+  bool is_signed = width & ROC_IR_WIDTH_SIGNED;
+  roc_ir_op op = (roc_ir_op)inst->op;
+  int moved = roc_ir_bits_moved(cg->ir, inst);
+  switch (op) {
+    case ROC_IR_ADD: return LLVMBuildAdd(cg->b, a, b, "");
+    case ROC_IR_SUB: return LLVMBuildSub(cg->b, a, b, "");
+    case ROC_IR_MUL: return LLVMBuildMul(cg->b, a, b, "");
+    case ROC_IR_BAND: return LLVMBuildAnd(cg->b, a, b, "");
+    case ROC_IR_BOR: return LLVMBuildOr(cg->b, a, b, "");
+    case ROC_IR_BXOR: return LLVMBuildXor(cg->b, a, b, "");
+    case ROC_IR_BNOT: return LLVMBuildNot(cg->b, a, "");
+    case ROC_IR_NEG: return LLVMBuildNeg(cg->b, a, "");
+    case ROC_IR_ABS: return absolute(cg, a);
+    case ROC_IR_MIN: return least_or_most(cg, true, is_signed, a, b);
+    case ROC_IR_MAX: return least_or_most(cg, false, is_signed, a, b);
+    case ROC_IR_EQ:
+    case ROC_IR_NE:
+    case ROC_IR_LT:
+    case ROC_IR_LE:
+    case ROC_IR_ULT: return compare(cg, op, is_signed, a, b);
+    case ROC_IR_SHL:
+    case ROC_IR_SHR: return moved < 0 ? NULL : shift(cg, op, is_signed, a, moved);
+    case ROC_IR_FLOORDIV:
+    case ROC_IR_MOD: return moved < 0 ? divide(cg, op, a, b) : shift(cg, op, is_signed, a, moved);
+    default: return NULL;
+  }
+}
+
+LLVMValueRef roc_cg_width_expr(roc_cg *cg, uint32_t id) {
+  const roc_ir_inst *inst = &cg->ir->insts.items[id];
+  uint8_t width = cg->widths && cg->lanes == 1 ? cg->widths[id] : 0;
+  bool is_choice = inst->op == ROC_IR_SELECT;
+  if (!width || inst->nargs == 0) return NULL;
+  uint32_t first = is_choice ? 1 : 0;
+  if (cg->ir->insts.items[roc_ir_arg(cg->ir, inst, first)].type != ROC_VT_INT) return NULL;
+  LLVMValueRef a = roc_cg_width_take(cg, roc_cg_operand(cg, inst, first), width), b = NULL;
+  if (inst->nargs > first + 1)
+    b = roc_cg_width_take(cg, roc_cg_operand(cg, inst, first + 1), width);
+  LLVMValueRef value = is_choice ? LLVMBuildSelect(cg->b, roc_cg_operand(cg, inst, 0), a, b, "")
+                                 : emit(cg, inst, width, a, b);
+  if (!value || inst->type == ROC_VT_BOOL) return value;
+  return roc_cg_width_extend(cg, value, width);
+}
