@@ -6,7 +6,8 @@
  * enough for vectors; a FOR that qualifies and the IFs and FORs around it are marked CPU_CUT_ROW.
  * It goes on for as long as one item of the row does.  Where that differs by what memory holds, as
  * in rows of a sparse matrix, the FOR stays in the item: lanes (cpu/lanes.c) wait for few others.
- * So does one whose items decide by what they computed from data that they share.
+ * So does one whose items decide by what they computed from data that they share, and one that sums
+ * up integers along rows of memory, an item a row: their order is free, and rows are read as such.
  *
  * Invariant: nothing leaves a marked statement but its own end, and items that fail. */
 #include "codegen/cpu/cpu.h"
@@ -222,13 +223,70 @@ static ROC_IR_WALKS bool suits_lanes(const marker *m, const roc_ir_inst *loop) {
   return decides;
 }
 
+/* Whether the value is the counter plus or minus what is the same in all rounds. */
+static bool steps_with(const marker *m, uint32_t id, uint32_t counter) {
+  const roc_ir_inst *inst = &m->ir->insts.items[id];
+  if (inst->op == ROC_IR_GET) return inst->aux == counter;
+  if (inst->op != ROC_IR_ADD && inst->op != ROC_IR_SUB) return false;
+  uint32_t a = roc_ir_arg(m->ir, inst, 0), b = roc_ir_arg(m->ir, inst, 1);
+  if (steps_with(m, a, counter)) return !counts_with(m, b, counter, 0);
+  return inst->op == ROC_IR_ADD && steps_with(m, b, counter) && !counts_with(m, a, counter, 0);
+}
+
+/* A load of neighbours, round after round, or of the same. */
+static bool reads_along(const marker *m, const roc_ir_inst *inst, uint32_t counter) {
+  if (m->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PRIVATE) return false;
+  for (uint32_t n = 0; n + 1 < inst->nargs; n++) {
+    if (counts_with(m, roc_ir_arg(m->ir, inst, n), counter, 0)) return false;
+  }
+  uint32_t last = roc_ir_arg(m->ir, inst, inst->nargs - 1u);
+  return steps_with(m, last, counter) || !counts_with(m, last, counter, 0);
+}
+
+/* An integer that a round adds to, whose order is free. */
+static bool adds_to(const marker *m, const roc_ir_inst *set) {
+  const roc_ir_inst *sum = operand(m, set, 0);
+  bool is_free = sum->op == ROC_IR_ADD || sum->op == ROC_IR_MIN || sum->op == ROC_IR_MAX ||
+                 sum->op == ROC_IR_BAND || sum->op == ROC_IR_BOR || sum->op == ROC_IR_BXOR;
+  if (!is_free || sum->type != ROC_VT_INT) return false;
+  for (uint32_t n = 0; n < 2; n++) {
+    const roc_ir_inst *from = operand(m, sum, n);
+    if (from->op == ROC_IR_GET && from->aux == set->aux) return true;
+  }
+  return false;
+}
+
+/* A FOR that reduces rows of memory, of which each item has one: a vector of the row costs one load,
+ * one of the items as many as it has. */
+static bool reduces_rows(const marker *m, const roc_ir_inst *loop) {
+  const roc_ir_inst *step = operand(m, loop, 2);
+  const roc_ir_ids *body = region_of(m, loop, 0);
+  bool is_by_one = step->op == ROC_IR_CONST && step->k.i == 1;
+  bool has_rows = false, sums = false;
+  for (uint32_t i = 0; i < body->count && is_by_one; i++) {
+    const roc_ir_inst *inst = &m->ir->insts.items[body->items[i]];
+    if (roc_ir_has_regions(inst) || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC) {
+      return false;
+    }
+    if (inst->op == ROC_IR_SET && !adds_to(m, inst)) return false;
+    sums |= inst->op == ROC_IR_SET;
+    if (inst->op != ROC_IR_LOAD) continue;
+    if (!reads_along(m, inst, loop->aux)) return false;
+    bool is_own = !is_shared(m, roc_ir_arg(m->ir, inst, 0), 0);
+    if (inst->nargs == 1 && is_own) return false; /* overlapping pieces of one row */
+    has_rows |= is_own;
+  }
+  return has_rows && sums;
+}
+
 /* A FOR is turned when the group agrees on its step and every longer loop in it is turned too. */
 static bool turn(marker *m, uint32_t id) {
   const roc_ir_inst *inst = &m->ir->insts.items[id];
   uint32_t body = inst->k.region[0];
   bool is_step_shared = m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] == ROC_IR_UNIFORM_GROUP;
   if (!is_step_shared || m->nsets[inst->aux] != 1 || has_irregular_bounds(m, inst)) return false;
-  if (has_obstacle(m, body) || !touches_memory(m, body) || suits_lanes(m, inst)) return false;
+  if (has_obstacle(m, body) || !touches_memory(m, body)) return false;
+  if (suits_lanes(m, inst) || reduces_rows(m, inst)) return false;
   bool all_loops = true, was_nested = m->is_nested;
   m->is_nested = true;
   mark_list(m, region_of(m, inst, 0), &all_loops);
