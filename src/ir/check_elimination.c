@@ -33,8 +33,8 @@ static roc_status run_walk(roc_ir_check_walk *w, bool made, const roc_ir_launch_
     if (w->m->vars.items[i].type == ROC_VT_INT)
       w->narrow_vars[i] = roc_ir_narrow_of_var(w->held[i]);
   }
-  for (uint32_t i = 0; made && w->width_vars && i < w->m->vars.count; i++) {
-    w->width_vars[i] = roc_ir_width_of_var(w->held[i]);
+  for (uint32_t i = 0; made && w->widths && i < w->m->vars.count; i++) {
+    w->widths->vars[i] = roc_ir_width_of_var(w->held[i]);
   }
   w->is_last = true;
   made = made && roc_ir_check_walk_run(w, limits) && roc_ir_find_saturated(w);
@@ -99,23 +99,16 @@ roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_l
 }
 
 roc_status roc_ir_find_widths(const roc_ir_module *module, const roc_ir_launch_limits *limits,
-                              uint8_t **out, uint8_t **out_vars, roc_error *err) {
+                              roc_ir_widths *out, roc_error *err) {
   roc_ir_check_walk w;
-  uint8_t *insts = roc_zalloc(module->insts.count + 1);
-  uint8_t *vars = roc_zalloc(module->vars.count + 1);
-  bool made = open_walk(&w, (roc_ir_module *)(uintptr_t)module) && insts && vars;
-  w.widths = insts;
-  w.width_vars = vars;
+  out->insts = roc_zalloc(module->insts.count + 1);
+  out->vars = roc_zalloc(module->vars.count + 1);
+  out->indices = roc_zalloc((module->insts.count + 1) * sizeof *out->indices);
+  bool made = open_walk(&w, (roc_ir_module *)(uintptr_t)module);
+  w.widths = out;
+  made = made && out->insts && out->vars && out->indices;
   roc_status status = run_walk(&w, made, limits, err);
-  if (status == ROC_OK) status = roc_ir_settle_widths(module, insts, vars, err);
-  if (status != ROC_OK) {
-    roc_free(insts);
-    roc_free(vars);
-    return status;
-  }
-  *out = insts;
-  *out_vars = vars;
-  return ROC_OK;
+  return status == ROC_OK ? roc_ir_settle_widths(module, out, err) : status;
 }
 
 roc_status roc_ir_find_unproved(const roc_ir_module *module, const uint8_t *ignored,

@@ -322,7 +322,7 @@ bool roc_ir_check_walk_inst(roc_ir_check_walk *w, uint32_t id) {
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_GET:
       w->values[id] = w->vars[inst->aux];
-      if (w->is_last && w->widths) w->widths[id] = roc_ir_width_of(w, inst, w->values[id]);
+      if (w->is_last && w->widths) w->widths->insts[id] = roc_ir_width_of(w, inst, w->values[id]);
       return false;
     case ROC_IR_SET:
       note_set(w, inst);
@@ -330,6 +330,9 @@ bool roc_ir_check_walk_inst(roc_ir_check_walk *w, uint32_t id) {
       return false;
     case ROC_IR_CHECK_INDEX:
       if (w->is_last && w->narrow) w->narrow[id] |= roc_ir_narrow_of(w, inst, ROC_IR_NONE);
+      if (w->is_last && w->widths) {
+        w->widths->indices[id] = roc_ir_facts_range(&w->f, operand(w, inst, 0));
+      }
       if (!w->ignored || !w->ignored[id]) return settle_index(w, id);
       if (w->is_last && w->unproved) note_ignored(w, id);
       return false;
@@ -360,7 +363,7 @@ bool roc_ir_check_walk_inst(roc_ir_check_walk *w, uint32_t id) {
   w->values[id] = roc_ir_facts_value(&w->f, inst, args);
   roc_ir_note_origin(w, w->values[id], id, ROC_IR_NONE);
   if (w->is_last && w->narrow) w->narrow[id] |= roc_ir_narrow_of(w, inst, w->values[id]);
-  if (w->is_last && w->widths) w->widths[id] = roc_ir_width_of(w, inst, w->values[id]);
+  if (w->is_last && w->widths) w->widths->insts[id] = roc_ir_width_of(w, inst, w->values[id]);
   if (w->is_last && w->unproved && inst->op == ROC_IR_LOAD) note_unproved(w, id);
   return false;
 }

@@ -7,6 +7,7 @@
 
 #include "ir/check_elimination.h"
 #include "ir/facts.h"
+#include "ir/value_widths.h"
 
 typedef struct roc_ir_var_change {
   uint32_t var, before;
@@ -82,7 +83,7 @@ typedef struct roc_ir_check_walk {
   bool removes;                        /* proved checks */
   roc_ir_preconditions *preconditions; /* what roc_ir_find_preconditions wants */
   uint8_t *narrow, *narrow_vars;       /* what roc_ir_find_narrow wants */
-  uint8_t *widths, *width_vars;        /* what roc_ir_find_widths wants */
+  const roc_ir_widths *widths;         /* what roc_ir_find_widths wants */
   uint8_t *wanted;                     /* per instruction, for that: what uses want (saturated.c) */
   roc_ir_unproved *unproved;           /* what roc_ir_find_unproved wants */
   roc_vec(roc_ir_ignored_check) ignored_checks; /* for that: those that the last walk has met */
@@ -148,7 +149,7 @@ uint8_t roc_ir_narrow_of_var(roc_ir_range held);
  * become what roc_ir_find_widths says. */
 uint8_t roc_ir_width_of(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value);
 uint8_t roc_ir_width_of_var(roc_ir_range held);
-roc_status roc_ir_settle_widths(const roc_ir_module *module, uint8_t *insts, uint8_t *vars,
+roc_status roc_ir_settle_widths(const roc_ir_module *module, const roc_ir_widths *widths,
                                 roc_error *err);
 
 /* saturated.c: begins to look at the uses of integers, is told of the instruction `id` before it is

@@ -156,9 +156,10 @@ static ROC_IR_WALKS void keep_counters_wide(const roc_ir_module *m, uint8_t *var
 }
 
 /* Widths by range become those of the whole; `needed`: how many low bits are, of each. */
-static void settle(const origins *o, const roc_ir_needed_bits *needed, uint8_t *insts,
-                   uint8_t *vars) {
+static void settle(const origins *o, const roc_ir_needed_bits *needed,
+                   const roc_ir_widths *widths) {
   const roc_ir_module *m = o->m;
+  uint8_t *insts = widths->insts, *vars = widths->vars;
   for (uint32_t id = 0; id < m->insts.count; id++) {
     const roc_ir_inst *inst = &m->insts.items[id];
     bool is_data = o->insts[id];
@@ -174,7 +175,7 @@ static void settle(const origins *o, const roc_ir_needed_bits *needed, uint8_t *
   keep_counters_wide(m, vars);
 }
 
-roc_status roc_ir_settle_widths(const roc_ir_module *module, uint8_t *insts, uint8_t *vars,
+roc_status roc_ir_settle_widths(const roc_ir_module *module, const roc_ir_widths *widths,
                                 roc_error *err) {
   origins o = {.m = module};
   o.insts = roc_zalloc((module->insts.count + 1) * sizeof *o.insts);
@@ -184,10 +185,16 @@ roc_status roc_ir_settle_widths(const roc_ir_module *module, uint8_t *insts, uin
   if (status == ROC_OK && !(o.insts && o.vars)) status = roc_fail(err, ROC_OOM, "out of memory");
   if (status == ROC_OK) {
     follow_elements(&o);
-    settle(&o, &needed, insts, vars);
+    settle(&o, &needed, widths);
   }
   roc_ir_needed_bits_deinit(&needed);
   roc_free(o.insts);
   roc_free(o.vars);
   return status;
+}
+
+void roc_ir_widths_deinit(roc_ir_widths *widths) {
+  roc_free(widths->insts);
+  roc_free(widths->vars);
+  roc_free(widths->indices);
 }

@@ -13,10 +13,15 @@
  * zeros.  Of a variable, a load, and what else gives an integer: so many bits hold it. */
 enum { ROC_IR_WIDTH_BITS = 0x7f, ROC_IR_WIDTH_SIGNED = 0x80 };
 
-/* Sets *out to a width per instruction, and *out_vars to one per variable; a variable of a FOR has
- * 64 bits.  Both are roc_free'd by the caller. */
+typedef struct roc_ir_widths {
+  uint8_t *insts, *vars; /* a variable of a FOR has 64 bits */
+  roc_ir_range *indices; /* per CHECK_INDEX: what it checks lies in it, if those before it hold */
+} roc_ir_widths;
+
+/* Fills *out, which is roc_ir_widths_deinit'd by the caller, after a failure as well. */
 roc_status roc_ir_find_widths(const roc_ir_module *module, const roc_ir_launch_limits *limits,
-                              uint8_t **out, uint8_t **out_vars, roc_error *err);
+                              roc_ir_widths *out, roc_error *err);
+void roc_ir_widths_deinit(roc_ir_widths *widths);
 
 /* Whether a kernel has elements of integers narrower than 64 bits. */
 bool roc_ir_has_narrow_elements(const roc_ir_module *module);

@@ -95,8 +95,7 @@ void roc_cg_close(roc_cg *cg) {
   LLVMContextDispose(cg->ctx);
   roc_free(cg->narrow);
   roc_free(cg->narrow_vars);
-  roc_free(cg->widths);
-  roc_free(cg->width_vars);
+  roc_ir_widths_deinit(&cg->widths);
   roc_str_deinit(&cg->diagnostics);
   roc_vec_deinit(&cg->sites);
   roc_arena_deinit(&cg->arena);

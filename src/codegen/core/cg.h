@@ -10,6 +10,7 @@
 
 #include "codegen/core/quirk.h"
 #include "codegen/core/target.h"
+#include "ir/value_widths.h"
 
 typedef struct roc_cg_types {
   LLVMTypeRef none, i1, i8, i16, i32, i64, f16, f32, f64, ptr; /* ptr: address space 0 */
@@ -92,12 +93,12 @@ struct roc_cg {
   LLVMMetadataRef access_group; /* not NULL: loads and stores carry it (parallel loops) */
   uint8_t *
       narrow; /* per instruction (ir/check_elimination.h), or NULL: integers are computed in 64 bits */
-  uint8_t *narrow_vars;         /* per variable, or NULL: what 32 bits hold */
-  uint8_t *widths, *width_vars; /* likewise (ir/value_widths.h), or NULL: of integers that are
-                                   computed in fewer bits, one work-item at a time */
-  bool is_listing;              /* the result is assembly to be read */
-  LLVMDIBuilderRef di;          /* NULL: no line tables are made */
-  LLVMMetadataRef scope;        /* the kernel, for line tables */
+  uint8_t *narrow_vars;  /* per variable, or NULL: what 32 bits hold */
+  roc_ir_widths widths;  /* of integers that are computed in fewer bits, one work-item at a time;
+                           NULLs: there are none */
+  bool is_listing;       /* the result is assembly to be read */
+  LLVMDIBuilderRef di;   /* NULL: no line tables are made */
+  LLVMMetadataRef scope; /* the kernel, for line tables */
   const char *scope_file;
   LLVMMetadataRef *places; /* two per loc of the module, made when needed: debug.c */
   void *state;             /* the target's own, in the arena */

@@ -136,7 +136,8 @@ static offset linear_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uint
   for (uint32_t step = 1; step < rank; step++) {
     uint32_t d = is_c ? step : rank - 1 - step;
     offset term = index_from_0(cg, inst, first + d, may_be_narrow);
-    sum = multiply_add(cg, sum, cg->arrays[a].extents[d], term);
+    LLVMValueRef length = cg->arrays[a].lengths[d];
+    sum = multiply_add(cg, sum, length ? length : cg->arrays[a].extents[d], term);
   }
   return sum;
 }

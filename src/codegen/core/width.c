@@ -5,17 +5,15 @@
  * its user, so that LLVM finds both and removes them.  LLVM is told nothing of what does not wrap:
  * what is proved holds for work-items that come to the instruction. */
 #include "codegen/core/cg.h"
-#include "ir/check_elimination.h"
 #include "ir/low_bits.h"
-#include "ir/value_widths.h"
 
 uint8_t roc_cg_width_of_var(const roc_cg *cg, uint32_t var) {
-  return cg->width_vars ? cg->width_vars[var] : 0;
+  return cg->widths.vars ? cg->widths.vars[var] : 0;
 }
 
 uint8_t roc_cg_width_of(const roc_cg *cg, uint32_t id) {
   bool is_int = cg->ir->insts.items[id].type == ROC_VT_INT;
-  return cg->widths && is_int ? cg->widths[id] : 0;
+  return cg->widths.insts && is_int ? cg->widths.insts[id] : 0;
 }
 
 LLVMTypeRef roc_cg_width_type(const roc_cg *cg, uint8_t width) {
@@ -126,7 +124,7 @@ static LLVMValueRef emit(roc_cg *cg, const roc_ir_inst *inst, uint8_t width, LLV
 
 LLVMValueRef roc_cg_width_expr(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
-  uint8_t width = cg->widths && cg->lanes == 1 ? cg->widths[id] : 0;
+  uint8_t width = cg->widths.insts && cg->lanes == 1 ? cg->widths.insts[id] : 0;
   bool is_choice = inst->op == ROC_IR_SELECT;
   if (!width || inst->nargs == 0) return NULL;
   uint32_t first = is_choice ? 1 : 0;

@@ -225,6 +225,7 @@ typedef struct cpu_run {
   LLVMValueRef died;                        /* alloca i8; NULL: not needed */
   roc_vec(cpu_fail) fails;
   bool is_parallel;
+  bool is_scalar; /* vectors would not pay */
 } cpu_run;
 
 /* A way out of the run to a statement around it: the items that take it are counted. */
@@ -447,6 +448,9 @@ LLVMValueRef cpu_divide_common(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMVal
 bool cpu_inspect_plan(cpu_state *s);
 /* Forgets it. */
 void cpu_inspect_never(cpu_state *s);
+/* Whether all that it checks holds whatever memory holds, by the extents alone; NULL: that is not
+ * known. */
+LLVMValueRef cpu_inspect_is_needless(cpu_state *s);
 /* Around the code of the body that becomes the inspector, up to the block that the first gives back;
  * for a group on which the preflight's checks hold.  Goes to `clear` where its own hold, too, and to
  * `cold` otherwise.  Marks them in s->is_settled. */

@@ -199,6 +199,12 @@ static void emit_versions(cpu_state *s, LLVMValueRef g, LLVMBasicBlockRef narrow
   roc_cg_branch_likely(cg, is_clear, settled, cold);
   if (s->inspection) {
     roc_cg_at(cg, settled);
+    LLVMValueRef is_needless = cpu_inspect_is_needless(s);
+    if (is_needless) {
+      LLVMBasicBlockRef look = roc_cg_block(cg, "elements");
+      LLVMBuildCondBr(cg->b, is_needless, clear, look);
+      roc_cg_at(cg, look);
+    }
     cpu_emit_body(s, 0, cpu_inspect_begin(s));
     cpu_inspect_end(s, clear, cold);
   }

@@ -5,7 +5,8 @@
  * group run twice: first as an inspector, the part of the kernel that computes such indices and
  * conditions and nothing else, which keeps the largest index of each extent; then, where all fit,
  * without these checks.  Otherwise the group runs the cold version, which reports.  The inspector
- * is a loop that LLVM makes vectors of, and costs the loads of the indices once more.
+ * is a loop that LLVM makes vectors of, and costs the loads of the indices once more.  It is left
+ * out where the extents hold whatever the elements are: 256 for a byte.
  *
  * Indices that the preflight knows late are checked by it as well, for all items at once: of that
  * the inspector has the loops and variables of the group, and nothing of the items.
@@ -485,6 +486,23 @@ static void load_if_there(cpu_state *s, uint32_t id) {
   LLVMValueRef value = LLVMBuildPhi(cg->b, LLVMTypeOf(values[1]), "");
   LLVMAddIncoming(value, values, blocks, 2);
   roc_cg_define(cg, id, value);
+}
+
+LLVMValueRef cpu_inspect_is_needless(cpu_state *s) {
+  roc_cg *cg = s->cg;
+  const cpu_inspection *plan = s->inspection;
+  LLVMValueRef all = NULL;
+  for (uint32_t id = 0; id < cg->ir->insts.count; id++) {
+    const roc_ir_inst *inst = inst_of(s, id);
+    if (!plan->is_check[id]) continue;
+    if (plan->is_late[id] || inst->op != ROC_IR_CHECK_INDEX || !cg->widths.indices) return NULL;
+    roc_ir_range index = cg->widths.indices[id];
+    if (index.low < 1 || index.high >= INT32_MAX) return NULL;
+    LLVMValueRef extent = roc_cg_extent(cg, inst->aux, (uint32_t)inst->k.i);
+    LLVMValueRef fits = LLVMBuildICmp(cg->b, LLVMIntSGE, extent, roc_cg_i64(cg, index.high), "");
+    all = all ? LLVMBuildAnd(cg->b, all, fits, "") : fits;
+  }
+  return all;
 }
 
 bool cpu_inspect_inst(cpu_state *s, uint32_t id) {

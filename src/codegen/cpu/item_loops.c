@@ -260,7 +260,8 @@ enum { LOOP_ALIGN = 32 };
 /* llvm.loop metadata: itself; where its code begins; that accesses do not depend on each other from
  * item to item; how many vectors are in flight, as rows of a workgroup are short, and shorter still
  * in kernels of more than one dimension.  Loops with atomics, cold walks, what a split leaves and
- * loops guarded by the live mask stay scalar, which keeps the code small.  Those of a chunk become
+ * loops guarded by the live mask stay scalar, which keeps the code small, and so do those that are
+ * marked so.  Those of a chunk become
  * vectors in the largest kernels, too, and its rows are written out, or what it keeps would be in
  * memory. */
 static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
@@ -270,7 +271,7 @@ static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
                                  s->parallel};
   unsigned count = 1;
   parts[count++] = loop_property(cg, "llvm.loop.align", roc_cg_i32(cg, LOOP_ALIGN));
-  if (!run->is_parallel || (s->is_rest && !s->split->is_exact) ||
+  if (!run->is_parallel || run->is_scalar || (s->is_rest && !s->split->is_exact) ||
       (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
     LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
     parts[count++] = loop_property(cg, "llvm.loop.vectorize.enable", LLVMConstNull(cg->t.i1));

@@ -3,6 +3,7 @@
  * An item that ends early goes to the latch, never out of the loop (cpu/fails.c).  Variables that live across runs are copied
  * for all items at the loop's begin and end, so that the body works on registers. */
 #include "codegen/cpu/cpu.h"
+#include "codegen/llvm/processor.h"
 #include "ir/walk.h"
 
 /* ---- what is in a run ---------------------------------------------------------------------- */
@@ -143,11 +144,54 @@ static void finish_exit(cpu_state *s, const cpu_run_exit *e, bool is_tail) {
   roc_cg_at(cg, go_on);
 }
 
+/* Whether the value depends on what memory holds, or was a float; steps: how far back it is looked
+ * for. */
+static bool is_irregular(const cpu_state *s, uint32_t id, int steps) {
+  const roc_ir_inst *inst = &s->cg->ir->insts.items[id];
+  uint32_t set = inst->op == ROC_IR_GET ? s->plan.set_once[inst->aux] : ROC_IR_NONE;
+  if (inst->op == ROC_IR_LOAD || inst->op == ROC_IR_FLOOR || inst->op == ROC_IR_CEIL) return true;
+  if (steps == 0) return false;
+  if (set != ROC_IR_NONE) inst = &s->cg->ir->insts.items[set];
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (is_irregular(s, roc_ir_arg(s->cg->ir, inst, n), steps - 1)) return true;
+  }
+  return false;
+}
+
+/* An element of fewer than 32 bits at an irregular place.  No instruction gathers these, and
+ * long vectors, of which LLVM makes the most, take more to be put together than they save. */
+static bool picks(const cpu_state *s, const roc_ir_inst *inst) {
+  enum { STEPS = 8 };
+  if (inst->op != ROC_IR_LOAD) return false;
+  if (roc_dtype_itemsize(s->cg->ir->arrays.items[inst->aux].dtype) >= 4) return false;
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (is_irregular(s, roc_ir_arg(s->cg->ir, inst, n), STEPS)) return true;
+  }
+  return false;
+}
+
+/* Whether the list does little but that. */
+static ROC_IR_WALKS bool is_mostly_picks(const cpu_state *s, const uint32_t *ids, uint32_t count) {
+  enum { COST = 8 /* of a pick, in operations that vectors save */ };
+  uint32_t npicks = 0, nothers = 0;
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
+  while (roc_ir_walk_next(&w)) {
+    bool computes = roc_ir_op_table[w.inst->op].flags == ROC_IRF_PURE && w.inst->nargs > 0;
+    npicks += picks(s, w.inst);
+    nothers += computes && !s->plan.is_remat[w.id];
+    if (w.inst->op == ROC_IR_MATH || w.inst->op == ROC_IR_POW) nothers += 16;
+  }
+  return npicks > 0 && COST * npicks >= nothers;
+}
+
 /* The items one by one, as a loop that LLVM may vectorise. */
 static void emit_items(cpu_state *s, const cpu_lanes_run *r, bool is_parallel, run_exits *exits,
                        cpu_run *run) {
   roc_cg *cg = s->cg;
   cpu_items_begin(s, run, is_parallel);
+  bool has_long = roc_processor_has(cg->tm, "avx512f");
+  run->is_scalar = has_long && !s->chunk.count && is_mostly_picks(s, r->ids, r->count);
   if (r->ndied) begin_deaths(s, run);
   cg->exit = run->dead ? run->dead : run->latch;
   for (uint32_t i = 0; i < exits->count; i++) begin_exit(s, &exits->items[i]);

@@ -10,15 +10,18 @@
 
 #include "codegen/cpu/cpu.h"
 #include "ir/layout.h"
+#include "ir/range.h"
 
 /* Arguments of the entry, and of the body before the array pointers. */
 enum { ARG_KERNARG, ARG_LAUNCH, ARG_FIRST, ARG_END, ARG_SHARED, ARG_FRAME, ARG_TURN, NARGS };
 
 /* A body without loops has nothing to unroll or rotate: what the item loops need is enough, at half
  * of the time.  (On its own instcombine ends the process when one round was not enough, unless told
- * not to look.) */
+ * not to look.)  Stores to the same place in both branches of a condition become one, which needs no
+ * mask. */
 static const char short_pipeline[] =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,"
+    "function(sroa,early-cse<memssa>,simplifycfg<sink-common-insts>,"
+    "instcombine<no-verify-fixpoint>,loop-simplify,"
     "lcssa,loop-mssa(licm),before-vectorize,loop-vectorize,instcombine<no-verify-fixpoint>,"
     "simplifycfg)";
 
@@ -231,6 +234,34 @@ static cpu_state *make_state(roc_cg *cg) {
   return arena->failed ? NULL : s;
 }
 
+/* Few kernels gain by it, and the walk takes its time. */
+static bool find_widths(roc_cg *cg) {
+  if (!roc_ir_has_narrow_elements(cg->ir)) return true;
+  roc_status status = roc_ir_find_widths(cg->ir, &roc_ir_limits_any, &cg->widths, NULL);
+  if (status != ROC_OK) cg->arena.failed = true;
+  return status == ROC_OK;
+}
+
+/* A sum with 0, which LLVM cannot know. */
+static LLVMValueRef opaque_sum(roc_cg *cg, LLVMValueRef value) {
+  LLVMTypeRef type = LLVMFunctionType(cg->t.i64, &cg->t.i64, 1, 0);
+  LLVMValueRef pass = LLVMGetInlineAsm(type, "", 0, "=r,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
+  LLVMValueRef zero = roc_cg_i64(cg, 0);
+  return LLVMBuildNUWAdd(cg->b, value, LLVMBuildCall2(cg->b, type, pass, &zero, 1, ""), "");
+}
+
+/* Where items go down a column, the vectoriser would ask whether rows have one element, and make
+ * vectors for that case alone, were their length a value of its own. */
+static void hide_lengths(roc_cg *cg) {
+  for (uint32_t a = 0; a < cg->ir->arrays.count; a++) {
+    const roc_ir_array *array = &cg->ir->arrays.items[a];
+    if (array->kind != ROC_IR_ARRAY_PARAM) continue;
+    for (uint32_t d = 0; array->rank > 1 && d < array->rank; d++) {
+      cg->arrays[a].lengths[d] = opaque_sum(cg, cg->arrays[a].extents[d]);
+    }
+  }
+}
+
 static void cpu_kernel(roc_cg *cg) {
   cpu_state *s = make_state(cg);
   roc_arg_slot *slots = ROC_ARENA_ARRAY(&cg->arena, roc_arg_slot, cg->ir->params.count + 1);
@@ -245,7 +276,7 @@ static void cpu_kernel(roc_cg *cg) {
   for (uint32_t i = 0; i < cg->ir->params.count; i++)
     narrays += roc_arg_is_array(&cg->ir->params.items[i].type);
   cg->fn = make_body(cg, narrays);
-  if (!cg->fn) return;
+  if (!cg->fn || !find_widths(cg)) return;
   if (cg->is_listing) roc_cg_debug_begin(cg); /* no debugger sees the code that the device runs */
   LLVMBasicBlockRef entry = roc_cg_block(cg, "entry");
   LLVMPositionBuilderAtEnd(cg->entry_b, entry);
@@ -253,6 +284,7 @@ static void cpu_kernel(roc_cg *cg) {
   cpu_load_launch(s);
   s->frame_end = s->frame;
   roc_cg_bind_args(cg, cpu_field);
+  hide_lengths(cg);
   cpu_emit_groups(s);
   roc_cg_debug_end(cg);
   make_entry(cg, cg->fn, slots, narrays);

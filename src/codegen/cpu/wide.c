@@ -279,6 +279,20 @@ static bool reduces_rows(const marker *m, const roc_ir_inst *loop) {
   return has_rows && sums;
 }
 
+/* A FOR that counts in memory of the item's own, at places that data tell: vectors take these apart,
+ * and one item's are in the cache. */
+static ROC_IR_WALKS bool scatters_own(const marker *m, const roc_ir_inst *loop) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, m->ir, loop->k.region[0]) {
+    bool is_own =
+        w.inst->op == ROC_IR_STORE && m->ir->arrays.items[w.inst->aux].kind == ROC_IR_ARRAY_PRIVATE;
+    for (uint32_t n = 1; is_own && n < w.inst->nargs; n++) {
+      if (is_irregular(m, roc_ir_arg(m->ir, w.inst, n), 0)) return true;
+    }
+  }
+  return false;
+}
+
 /* A FOR is turned when the group agrees on its step and every longer loop in it is turned too. */
 static bool turn(marker *m, uint32_t id) {
   const roc_ir_inst *inst = &m->ir->insts.items[id];
@@ -286,7 +300,7 @@ static bool turn(marker *m, uint32_t id) {
   bool is_step_shared = m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] == ROC_IR_UNIFORM_GROUP;
   if (!is_step_shared || m->nsets[inst->aux] != 1 || has_irregular_bounds(m, inst)) return false;
   if (has_obstacle(m, body) || !touches_memory(m, body)) return false;
-  if (suits_lanes(m, inst) || reduces_rows(m, inst)) return false;
+  if (suits_lanes(m, inst) || reduces_rows(m, inst) || scatters_own(m, inst)) return false;
   bool all_loops = true, was_nested = m->is_nested;
   m->is_nested = true;
   mark_list(m, region_of(m, inst, 0), &all_loops);

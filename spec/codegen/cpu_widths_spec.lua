@@ -1,0 +1,134 @@
+-- Integers of elements in as few bits as hold them: the vectors that the CPU target makes of them,
+-- and results at the ends of each width.
+local roc = require "roc"
+local devices = require "support.devices"
+
+local function asm(signature, target, f)
+  return roc.kernel(f, { signature = signature, check = false }):inspect_asm(target)
+end
+
+local function median(x, o)
+  local i = roc.get_global_id(1)
+  if i > 1 and i < #o then
+    local a, b, c = x[i - 1], x[i], x[i + 1]
+    o[i] = math.max(math.min(a, b), math.min(math.max(a, b), c))
+  end
+end
+
+local function edges(x, o)
+  local j, i = roc.grid(2)
+  if i > 1 and i < o.shape[1] and j > 1 and j < o.shape[2] then
+    local across, down = x[i][j + 1] - x[i][j - 1], x[i + 1][j] - x[i - 1][j]
+    o[i][j] = math.min(255, math.abs(across) + math.abs(down))
+  end
+end
+
+local function product(x, y, o)
+  local i = roc.get_global_id(1)
+  if i > #o then return end
+  local sum = 0
+  for j = 1, x.shape[2] do sum = sum + x[i][j] * y[j] end
+  o[i] = sum
+end
+
+local function rows(x, o)
+  local i = roc.get_global_id(1)
+  if i > x.shape[1] then return end
+  for j = 1, x.shape[2] do o[i][j] = math.exp(x[i][j]) end
+end
+
+for _, target in ipairs { "cpu:x86-64-v3", "cpu:x86-64-v4" } do
+  describe(target, function()
+    it("compares bytes as bytes", function()
+      local text = asm("(uint8[:], uint8[:])", target, median)
+      assert.truthy(text:find("vpminub"), text)
+      assert.falsy(text:find("vpmovzxbq"), text)
+    end)
+
+    it("computes differences of bytes in no more than 16 bits", function()
+      local text = asm("(uint8[:, :], uint8[:, :])", target, edges)
+      assert.truthy(text:find("vpminu[bw]"), text)
+      assert.falsy(text:find("vpmovzxb[dq]"), text)
+    end)
+
+    it("sums up rows of integers as they lie in memory, in the bits that are stored", function()
+      local text = asm("(int16[:, :], int16[:], int32[:])", target, product)
+      assert.truthy(text:find("vpmaddwd") or text:find("vpaddd"), text)
+      assert.falsy(text:find("vpinsrw") or text:find("vpmovsxwq"), text)
+    end)
+
+    it("asks of no column whether rows have one element", function()
+      local text = asm("(float32[:, :], float32[:, :])", target, rows)
+      assert.truthy(text:find("vfmadd213ps"), text)
+    end)
+  end)
+end
+
+-- Both ends of each width, and what lies beyond the next smaller one.
+local VALUES = { 0, 1, -1, 127, 128, -128, -129, 255, 256, 32767, 32768, -32768, -32769, 65535,
+  65536, 2147483647, -2147483648, 4294967295 }
+
+-- What is stored of a, b, small in 0 … 255, and the bounds of its type.
+local EXPRESSIONS = {
+  "a + b", "a - b", "a * b", "-a", "math.abs(a)", "math.abs(a - b)", "math.min(a, b)",
+  "math.max(a, -b)", "a // 16", "(a - b) // 8", "(a & 255) // ((b & 7) + 1)", "a % 32",
+  "(a & 255) % ((b & 15) + 1)", "(a - b) >> 3 & 255", "(a & 255) << 9", "a ~ b", "a | b", "~a & b",
+  "a < b and a or b", "a <= -b and 1 or 2", "(a & 255) * (b & 255) >> 8",
+  "math.min(255, math.max(0, a + b - 128))",
+}
+
+for _, dtype in ipairs { "int8", "uint8", "int16", "uint16", "int32", "uint32" } do
+  it("computes what Lua computes of " .. dtype, function()
+    local a, b, lines = {}, {}, {}
+    for _, x in ipairs(VALUES) do
+      for _, y in ipairs(VALUES) do a[#a + 1], b[#b + 1] = x, y end
+    end
+    for n, text in ipairs(EXPRESSIONS) do lines[n] = ("o[i][%d] = %s"):format(n, text) end
+    local kernel = devices.kernel(([[function(x, y, o)
+      local i = roc.get_global_id(1)
+      local a, b = x[i], y[i]
+      %s
+    end]]):format(table.concat(lines, "\n")))
+    local x, y = roc.array(a, dtype), roc.array(b, dtype)
+    for _, stored in ipairs { "int64", "uint8", "int16" } do
+      local results = {}
+      for _, device in ipairs { "cpu", "sim" } do
+        local scope <close> = roc.on_device(device)
+        results[device] = roc.zeros({ #a, #EXPRESSIONS }, stored)
+        kernel:forall(#a)(x, y, results[device])
+      end
+      assert.same(results.sim:totable(), results.cpu:totable())
+    end
+  end)
+end
+
+describe("a table that bytes choose from", function()
+  local function choose(x, t, o)
+    local i = roc.get_global_id(1)
+    if i <= #o then o[i] = t[x[i] + 1] end
+  end
+
+  it("is read without a look at the bytes where it has an element for each", function()
+    local text = roc.kernel(choose, { signature = "(uint8[:], int32[:], int32[:])" })
+      :inspect_llvm("cpu")
+    assert.truthy(text:find("\nelements:"), text)
+  end)
+
+  it("is checked where it has fewer", function()
+    local kernel, x, o = roc.kernel(choose):forall(500), roc.zeros(500, "uint8"),
+      roc.zeros(500, "int32")
+    for i = 1, 500 do x[i] = i % 7 end
+    for _, length in ipairs { 7, 256, 300 } do
+      local t = roc.zeros(length, "int32")
+      for i = 1, 7 do t[i] = 10 * i end
+      local scope <close> = roc.on_device("cpu")
+      kernel(x, t, o)
+      for i = 1, 500 do assert.equal(10 * (i % 7 + 1), o[i]) end
+    end
+    assert.error_matches(function()
+      local scope <close> = roc.on_device("cpu")
+      kernel(x, roc.zeros(6, "int32"), o)
+      o:totable()
+    end, "index 7 out of range 1..6 of 't'")
+  end)
+end)
