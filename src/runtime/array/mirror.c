@@ -135,10 +135,20 @@ static bool is_mirror_busy(const roc_buffer *host, bool for_write) {
 }
 
 /* Work that is complete but not retired counts: only a wait reads its records. */
+/* Whether a fault is still to be told to who waits for the buffer. */
+static bool has_news(const roc_buffer *buffer) {
+  if (!atomic_load_explicit(&buffer->fault, memory_order_relaxed)) return false;
+  roc_rt_lock();
+  const roc_rt_fault *fault = atomic_load_explicit(&buffer->fault, memory_order_relaxed);
+  bool has = fault && !fault->is_reported;
+  roc_rt_unlock();
+  return has;
+}
+
 bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write) {
   if (for_write && buffer->is_read_only) return true;
   if (roc_rt_in_child()) return false;
-  if (atomic_load_explicit(&buffer->fault, memory_order_relaxed)) return true;
+  if (has_news(buffer)) return true;
   if (buffer->mirror && is_mirror_busy(buffer, for_write)) return true;
   if (roc_buffer_count_uses(buffer) == 0) return false;
   if (for_write) return true;
