@@ -38,6 +38,7 @@ roc.random_integers = core.random_integers
 roc.seed = core.seed
 roc.allclose = core.allclose
 roc.array_equal = core.array_equal
+roc.eval = core.eval
 roc.save = core.save
 roc.load = core.load
 

@@ -94,6 +94,63 @@ describe("Operations on host arrays", function()
     assert.equal(9, rounds) -- the tenth time, the first one included
   end)
 
+  it("that are wanted together, and what they share, are one kernel", function()
+    set_work(FUSED)
+    local add = roc.kernel(function(o, a, b)
+      local i = roc.get_global_id(1)
+      if i <= #o then o[i] = o[i] + a[i] * b[i] end
+    end)
+    local function make(n)
+      local x, y = roc.ones(n), roc.full(n, 2)
+      local part = x * y + 1
+      return part + x, part - y, part
+    end
+    assert.equal(1, kernels_made(function() roc.eval(make(N + 5)) end))
+    for _, want in ipairs {
+      function(a, b, part) assert.equal(a, (roc.eval(a, b, part))) end,
+      function(a, b, part) add:forall(N)(roc.zeros(N), a, b) part:eval() end,
+    } do
+      local a, b, part = make(N)
+      local before = testing.pending()
+      want(a, b, part)
+      assert.equal(before - 4, testing.pending())
+      assert.same({ 4, 1, 3 }, { a[N], b[1], part[N] })
+    end
+  end)
+
+  it("store a part that is needed again in the pass that needs it", function()
+    set_work(FUSED)
+    local x = ones()
+    local part = (x + 1) * 2
+    local first, second, third = part + 1, part * part, part - 1
+    local before = testing.pending()
+    assert.equal(5, first[1])
+    assert.equal(before - 1, testing.pending()) -- the part is not stored at first
+    assert.equal(1, kernels_made(function() assert.equal(16, second[1]) end))
+    x:fill(9) -- which no longer matters to the part
+    assert.equal(0, kernels_made(function() assert.equal(4, part[N]) end))
+    assert.equal(3, third[N])
+  end)
+
+  it("that are wanted together fail by themselves, and go on where memory is short", function()
+    set_work(FUSED)
+    local x, zeros = ones "int32", roc.zeros(N, "int32")
+    local good, bad = x + 5, x // (zeros * x)
+    assert.error_matches(function() roc.eval(bad, good) end, "divide by zero")
+    assert.error_matches(function() roc.eval(good, bad) end, "divide by zero")
+    assert.equal(6, good[N])
+    for n = 1, 40 do
+      local a = x + 1
+      local b, c = a * 2, a * 3
+      testing.fail_alloc(n)
+      pcall(roc.eval, b, c)
+      testing.fail_alloc(0)
+      assert.equal(4, b[N])
+      assert.equal(6, c[1])
+    end
+    assert.error_matches(function() roc.eval(x, 5) end, "bad argument #2 to 'eval'")
+  end)
+
   it("compute a common part once", function()
     set_work(FUSED)
     local x = ones()
@@ -409,6 +466,19 @@ describe("Operations on host arrays", function()
       for i = 1, 300 do others[i] = x + i end -- more than may be pending: the oldest are computed
       assert.equal(301, others[300][1])
       assert.error_matches(function() return failing[1] end, "'n%%0'")
+    end
+  end)
+
+  it("are as lazy as before on what an operation that failed has read", function()
+    set_work(FUSED)
+    local x, zeros = ones "int32", roc.zeros(N, "int32")
+    local failing = x % (zeros + zeros)
+    for _ = 1, 5 do
+      assert.error_matches(function() return failing[1] end, "'n%%0'")
+      local before = testing.pending()
+      local y = x + 1
+      assert.equal(before + 1, testing.pending())
+      assert.equal(2, y[N])
     end
   end)
 

@@ -269,13 +269,19 @@ function M.graph_lines(nodes, leaves)
   return lines
 end
 
-local function fused_kernel(nodes, leaves, scalars, extents, walks)
+-- `outputs`: the nodes that are stored, in arrays that all lie as the last of `walks`; the first of
+-- them is the last parameter.
+local function fused_kernel(nodes, leaves, scalars, extents, walks, outputs)
   local params, planned = support.names("x", leaves), M.leaves(leaves, walks)
   local lines = M.graph_lines(nodes, planned)
   table.move(support.names("s", scalars), 1, scalars, #params + 1, params)
-  params[#params + 1] = "y"
-  planned[leaves + 1] = { name = "y", array = true, walks = walks[leaves + 1], core = {} }
-  lines[#lines + 1] = string.format("%s = t%d", loops.element(planned[leaves + 1]), #nodes)
+  for i = 1, #outputs do
+    local at = i % #outputs + 1
+    local output = { name = "y" .. at, array = true, walks = walks[#walks], core = {} }
+    params[#params + 1] = output.name
+    planned[#planned + 1] = output
+    lines[#lines + 1] = string.format("%s = t%d", loops.element(output), outputs[at])
+  end
   local text = loops.text(table.concat(params, ", "), extents, planned,
     table.concat(lines, "\n    "))
   return generated.fresh(text, "roc.Array expression") -- the caller keeps a bounded number

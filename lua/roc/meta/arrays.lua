@@ -241,6 +241,14 @@ function Array:is_f_contiguous() end
 ---@return roc.Array # the array itself
 function Array:eval(stream) end
 
+---Computes the elements of several arrays now. What those of one shape share is computed once, in
+---one pass.
+---
+---Example: `roc.eval(a * 2, a * 3)` gives `[6. 2. 4.], [9. 3. 6.]`.
+---@param ... roc.AnyArray
+---@return roc.AnyArray ... the arrays themselves
+function roc.eval(...) end
+
 ---A copy in another dtype, each element converted as calling the dtype converts a number, with
 ---uint64 taken for unsigned. Of a device array it is a device array.
 ---

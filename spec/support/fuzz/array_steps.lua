@@ -237,6 +237,7 @@ step("kernel", 4, function(p)
 end)
 step("kernel of two", 4, function(p)
   local a, b = alike(p, 1)
+  if b and math.random(2) == 1 then a, b = a + b, a * b end -- neither is computed yet
   if b then p:keep(function() add:forall(#a, { stream = p.streams.use() })(a, b) end) end
 end)
 step("kernel of rows", 3, function(p)
@@ -283,6 +284,10 @@ end)
 step("all elements", 2, function(p) p:see(p:any()) end)
 step_of("text", 1, 1, function(_, a) return tostring(a) end)
 step_of("eval", 2, 1, function(_, a) return a:eval() end)
+step_of("eval several", 3, 3, function(p, a, b, c)
+  local sum = p:pick(p.palette.binary)(a, b)
+  return (roc.eval(sum, p:pick(p.palette.binary)(sum, c), p:pick(p.palette.unary)(sum), b))
+end)
 step("eval on a stream", 1, function(p)
   local a, stream = p:any(), p.streams.use()
   if p.on_device then p:keep(a.eval, a, stream) end

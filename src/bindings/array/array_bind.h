@@ -56,9 +56,15 @@ roc_array *roc_check_described_device_array(lua_State *L, int arg);
  * array the work is queued, on the stream if it is one of that device, else where it waits for no
  * unrelated work: what uses the elements comes after it. */
 bool roc_array_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream);
-/* Sets what does so, once a process. */
-void roc_array_set_evaluate(bool (*function)(lua_State *L, const roc_array *a,
-                                             roc_rt_stream *stream));
+/* The same of the arrays among `count` values on the stack, from `first` on, which are wanted together:
+ * what they share is computed once.  Memory is left as it is; gives whether there was anything. */
+bool roc_array_evaluate_all(lua_State *L, int first, int count, roc_rt_stream *stream);
+/* What does both; set once a process. */
+typedef struct roc_array_evaluator {
+  bool (*one)(lua_State *L, const roc_array *a, roc_rt_stream *stream);
+  bool (*all)(lua_State *L, int first, int count, roc_rt_stream *stream);
+} roc_array_evaluator;
+void roc_array_set_evaluator(const roc_array_evaluator *evaluator);
 /* Replaces a device array at `arg` by a host array of its contents, once the work that uses it is
  * complete; raises when it is closed.  Other values stay. */
 void roc_fetch_device_array(lua_State *L, int arg);

@@ -24,16 +24,19 @@ roc_array_box *roc_test_array_box(lua_State *L, int idx) {
   return is_array ? box : NULL;
 }
 
-static bool (*evaluate)(lua_State *L, const roc_array *a, roc_rt_stream *stream);
+static roc_array_evaluator evaluator;
 
-void roc_array_set_evaluate(bool (*function)(lua_State *L, const roc_array *a,
-                                             roc_rt_stream *stream)) {
-  evaluate = function;
+void roc_array_set_evaluator(const roc_array_evaluator *given) {
+  evaluator = *given;
 }
 
 bool roc_array_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
   bool may_await = a->buffer && (roc_buffer_pending(a->buffer) || roc_buffer_readers(a->buffer));
-  return may_await && evaluate(L, a, stream);
+  return may_await && evaluator.one(L, a, stream);
+}
+
+bool roc_array_evaluate_all(lua_State *L, int first, int count, roc_rt_stream *stream) {
+  return evaluator.all(L, first, count, stream);
 }
 
 static roc_array *evaluated(lua_State *L, roc_array *a) {

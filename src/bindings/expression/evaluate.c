@@ -18,11 +18,23 @@
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* A graph, and the loops over its result. */
+/* A graph, and the loops over its outputs. */
 typedef struct plan {
   const roc_graph *graph;
   roc_loops loops;
 } plan;
+
+static const roc_array *output_at(const roc_graph *g, uint32_t i) {
+  return &g->nodes[g->outputs[i]]->result;
+}
+
+/* As roc_loops has arrays: the first output, the leaves, the other outputs. */
+static void fill_arrays(plan *p) {
+  const roc_graph *g = p->graph;
+  p->loops.arrays[p->loops.narrays++] = output_at(g, 0);
+  for (uint32_t i = 0; i < g->nleaves; i++) p->loops.arrays[p->loops.narrays++] = g->leaves[i];
+  for (uint32_t i = 1; i < g->noutputs; i++) p->loops.arrays[p->loops.narrays++] = output_at(g, i);
+}
 
 static void push_key(lua_State *L, const plan *p, bool has_one_row) {
   luaL_Buffer b;
@@ -39,7 +51,12 @@ static void make_kernel(lua_State *L, const void *ud) {
   lua_pushinteger(L, p->graph->nleaves);
   lua_pushinteger(L, p->graph->nscalars);
   roc_loops_push(L, &p->loops);
-  lua_call(L, 5, 1);
+  lua_createtable(L, (int)p->graph->noutputs, 0);
+  for (uint32_t i = 0; i < p->graph->noutputs; i++) {
+    lua_pushinteger(L, (lua_Integer)p->graph->outputs[i] + 1);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_call(L, 6, 1);
 }
 
 /* ---- evaluation ------------------------------------------------------------------------------ */
@@ -47,23 +64,33 @@ static void make_kernel(lua_State *L, const void *ud) {
 /* What is to be computed, and where. */
 typedef struct evaluation {
   roc_buffer *buffer;
+  const roc_array *const *wanted; /* as well, on the stack of the caller */
+  uint32_t nwanted;
   roc_rt_stream *stream; /* retained; NULL: host memory */
+  bool is_alone;         /* there was no memory for several outputs at once */
   bool is_last_try;      /* memory that is out is an error */
+  /* The outputs of a kernel that is not there yet: they are computed operation by operation. */
+  const roc_expression *stepwise[ROC_EXPRESSION_MAX_OUTPUTS];
 } evaluation;
 
 /* Launches the kernel on top of the stack; false: its code is not there yet. */
 static bool launch(lua_State *L, const plan *p, roc_rt_stream *stream, const roc_ndrange *range,
                    int64_t rows) {
-  roc_kernel_operand operands[ROC_EXPRESSION_MAX_LEAVES + ROC_EXPRESSION_MAX_SCALARS + 2];
-  uint32_t n = roc_graph_fill(p->graph, &p->loops, operands), last = p->graph->nnodes - 1;
-  operands[n++] = roc_loops_operand(&p->loops, 0);
+  roc_kernel_operand operands[ROC_EXPRESSION_MAX_LEAVES + ROC_EXPRESSION_MAX_SCALARS +
+                              ROC_EXPRESSION_MAX_OUTPUTS + 1];
+  const roc_graph *g = p->graph;
+  uint32_t n = roc_graph_fill(g, &p->loops, operands);
+  for (uint32_t i = 1; i <= g->noutputs; i++) { /* the first is the last */
+    operands[n] = roc_loops_operand(&p->loops, i < g->noutputs ? g->nleaves + i : 0);
+    operands[n++].is_result = true;
+  }
   if (p->loops.count > 1) {
     operands[n++] = (roc_kernel_operand){.scalar = {.type = ROC_VT_INT, .as.i = rows}};
   }
-  roc_rt_device *device = roc_open_device_at(L, p->graph->nodes[last]->device);
+  roc_rt_device *device = roc_open_device_at(L, g->nodes[0]->device);
   roc_place place = {0};
-  for (uint32_t i = 0; !place.file && i <= last; i++) place = p->graph->nodes[i]->place;
-  roc_graph_note_pass(p->graph, last);
+  for (uint32_t i = 0; !place.file && i < g->nnodes; i++) place = g->nodes[i]->place;
+  roc_graph_note_pass(g);
   return roc_kernel_launch_operands(L, lua_gettop(L), device, stream, range, place, operands, n,
                                     roc_graph_may_be_later());
 }
@@ -81,21 +108,27 @@ static bool provide(lua_State *L, const evaluation *v, const roc_array *result) 
   return true;
 }
 
+static bool provide_all(lua_State *L, const evaluation *v, const roc_graph *g) {
+  for (uint32_t i = 0; i < g->noutputs; i++) {
+    if (!provide(L, v, output_at(g, i))) return false;
+  }
+  return true;
+}
+
 /* NOTHING: no kernel is worth it yet, or there, or Lua code has changed what is pending. */
-static progress run_fused(lua_State *L, const evaluation *v, const roc_graph *g,
-                          const roc_array *result) {
-  plan p = {.graph = g, .loops = {.narrays = g->nleaves + 1, .arrays = {result}}};
+static progress run_fused(lua_State *L, const evaluation *v, const roc_graph *g) {
+  plan p = {.graph = g};
   roc_ndrange range;
   int64_t rows;
-  for (uint32_t i = 0; i < g->nleaves; i++) p.loops.arrays[i + 1] = g->leaves[i];
-  roc_loops_plan(&p.loops, roc_loops_is_reversed(result));
+  fill_arrays(&p);
+  roc_loops_plan(&p.loops, roc_loops_is_reversed(output_at(g, 0)));
   bool has_one_row = roc_loops_range(&p.loops, &range, &rows);
   uint64_t before = roc_expression_changes();
-  int64_t work = (int64_t)roc_array_size(result) * g->nnodes;
+  int64_t work = roc_array_size(output_at(g, 0)) * g->nnodes;
   push_key(L, &p, has_one_row);
   if (!roc_graph_find_kernel(L, work, make_kernel, &p)) return NOTHING;
   if (roc_expression_changes() != before) return NOTHING;
-  if (!provide(L, v, result)) return NO_MEMORY;
+  if (!provide_all(L, v, g)) return NO_MEMORY;
   return launch(L, &p, v->stream, &range, rows) ? COMPUTED : NOTHING;
 }
 
@@ -135,48 +168,83 @@ static progress compute_rows(lua_State *L, const evaluation *v, roc_expression *
   return end(run_rows(L, v, e), result);
 }
 
-/* Of no expression that is below `e`, and is a reduction or worth storing. */
-static progress compute_plain(lua_State *L, const evaluation *v, roc_expression *e,
-                              const roc_expression **stepwise) {
-  roc_graph g = {0};
-  roc_graph_add(&g, &e->result);
-  roc_graph_check(L, &g);
-  bool is_single = g.nnodes == 1 || *stepwise == e;
-  roc_buffer *result = is_single ? g.nodes[0]->result.buffer : e->result.buffer;
-  hold(L, result);
-  progress done = is_single ? compute_one(L, v, g.nodes[0]) : run_fused(L, v, &g, &e->result);
-  if (done == NOTHING && !is_single) *stepwise = e;
-  return end(done, result);
+/* Adds what is wanted as well and lies as the first output does, and parts that are worth storing. */
+static void add_outputs(const evaluation *v, roc_graph *g) {
+  for (uint32_t i = 0; i < v->nwanted; i++) {
+    roc_buffer *buffer = v->wanted[i]->buffer; /* NULL: it has been closed meanwhile */
+    roc_expression *e = buffer ? roc_buffer_pending(buffer) : NULL;
+    if (e) roc_graph_add_output(g, e);
+  }
+  roc_graph_store_parts(g);
 }
 
-/* Computes `e`, or something that it needs: parts that are worth storing; `e` with the reductions
- * below it, as rows; else these, the innermost first, each with what it reduces, or what it
- * reduces. */
-static progress advance(lua_State *L, const evaluation *v, roc_expression *e,
-                        const roc_expression **stepwise) {
-  roc_expression *part = roc_graph_find_part(e), *target = part ? part : e;
+static bool is_stepwise(const evaluation *v, const roc_expression *e) {
+  for (uint32_t i = 0; i < ROC_EXPRESSION_MAX_OUTPUTS; i++) {
+    if (v->stepwise[i] == e) return true;
+  }
+  return false;
+}
+
+static void set_stepwise(evaluation *v, const roc_graph *g) {
+  for (uint32_t i = 0; i < g->noutputs; i++) v->stepwise[i] = g->nodes[g->outputs[i]];
+}
+
+/* One operation, the first: what is left of the graph comes after it. */
+static progress compute_first(lua_State *L, const evaluation *v, const roc_graph *g) {
+  roc_buffer *result = g->nodes[0]->result.buffer;
+  hold(L, result);
+  return end(compute_one(L, v, g->nodes[0]), result);
+}
+
+/* Of no expression that is below `e`, and is a reduction or worth storing apart. */
+static progress compute_plain(lua_State *L, evaluation *v, roc_expression *e) {
+  roc_graph g = {0};
+  roc_buffer *results[ROC_EXPRESSION_MAX_OUTPUTS];
+  roc_graph_add_output(&g, e);
+  roc_graph_check(L, &g);
+  bool steps = is_stepwise(v, e);
+  if (!steps && !v->is_alone) add_outputs(v, &g);
+  if (steps || g.nnodes == 1) return compute_first(L, v, &g);
+  uint32_t noutputs = g.noutputs;
+  for (uint32_t i = 0; i < noutputs; i++) hold(L, results[i] = output_at(&g, i)->buffer);
+  set_stepwise(v, &g); /* if it is computed now, it is not met again */
+  progress done = run_fused(L, v, &g);
+  if (done == NO_MEMORY && noutputs > 1) {
+    memset(v->stepwise, 0, sizeof v->stepwise);
+    v->is_alone = true;
+    return NOTHING;
+  }
+  for (uint32_t i = 0; i < noutputs; i++) end(done, results[i]);
+  return done;
+}
+
+/* Computes `e`, or something that it needs: parts that are worth storing, but for those that the
+ * kernel of `e` stores; `e` with the reductions below it, as rows; else these, the innermost first,
+ * each with what it reduces, or what it reduces. */
+static progress advance(lua_State *L, evaluation *v, roc_expression *e) {
+  const roc_expression *with = e->has_reduction || v->is_alone ? NULL : e;
+  roc_expression *part = roc_graph_find_part(e, with), *target = part ? part : e;
   uint64_t before = roc_expression_changes();
   progress done = compute_rows(L, v, target);
   if (done != NOTHING || roc_expression_changes() != before) return done;
   roc_expression *reduction = roc_graph_find_reduction(target);
-  if (!reduction) return compute_plain(L, v, target, stepwise);
+  if (!reduction) return compute_plain(L, v, target);
   if (reduction != target) done = compute_rows(L, v, reduction);
   if (done != NOTHING || roc_expression_changes() != before) return done;
   roc_expression *reduced = roc_buffer_pending(reduction->operands[0].array.buffer);
   if (!reduced) luaL_error(L, "a reduction has no kernel");
-  return compute_plain(L, v, reduced, stepwise);
+  return compute_plain(L, v, reduced);
 }
 
 /* (light userdata: an evaluation) -> nil, or, where memory is out, what holds the buffer.  The
  * collector is stopped: no finalizer runs. */
 static int evaluate_buffer(lua_State *L) {
-  const evaluation *v = lua_touserdata(L, 1);
+  evaluation *v = lua_touserdata(L, 1);
   luaL_checkstack(L, 40, NULL);
   hold(L, v->buffer);
   int holder = lua_gettop(L);
-  const roc_expression *stepwise = NULL;
   for (roc_expression *e; (e = roc_buffer_pending(v->buffer));) {
-    progress done = advance(L, v, e, &stepwise);
+    progress done = advance(L, v, e);
     lua_settop(L, holder);
     if (done == NO_MEMORY) return 1;
   }
@@ -213,20 +281,46 @@ static roc_rt_stream *choose_stream(lua_State *L, const roc_buffer *buffer, roc_
   return own;
 }
 
-void roc_expression_evaluate(lua_State *L, roc_buffer *buffer, roc_rt_stream *stream) {
-  if (!roc_buffer_pending(buffer)) return;
+static void evaluate(lua_State *L, evaluation *v, roc_buffer *buffer, roc_rt_stream *stream) {
   luaL_checkstack(L, 4, NULL);
   int top = lua_gettop(L);
-  evaluation v = {.buffer = buffer, .stream = choose_stream(L, buffer, stream)};
-  int status = try_to_evaluate(L, &v);
+  v->buffer = buffer;
+  v->stream = choose_stream(L, buffer, stream);
+  v->is_alone = v->is_last_try = false;
+  int status = try_to_evaluate(L, v);
   if (status == LUA_OK && !lua_isnil(L, -1)) { /* the holder stays on the stack */
     roc_gc_reclaim(L);
-    v.is_last_try = true;
-    status = try_to_evaluate(L, &v);
+    v->is_last_try = true;
+    status = try_to_evaluate(L, v);
   }
-  roc_rt_stream_release(v.stream);
+  roc_rt_stream_release(v->stream);
   if (status != LUA_OK) lua_error(L);
   lua_settop(L, top);
+}
+
+void roc_expression_evaluate(lua_State *L, roc_buffer *buffer, roc_rt_stream *stream) {
+  evaluation v = {0};
+  if (roc_buffer_pending(buffer)) evaluate(L, &v, buffer, stream);
+}
+
+enum { MAX_WANTED = 16 }; /* at once */
+
+bool roc_expression_evaluate_all(lua_State *L, int first, int count, roc_rt_stream *stream) {
+  const roc_array *wanted[MAX_WANTED];
+  evaluation v = {.wanted = wanted};
+  bool found = false;
+  for (int i = 0; i < count && i < MAX_WANTED; i++) {
+    const roc_array_box *box = roc_test_array_box(L, first + i);
+    if (box && box->array.buffer) wanted[v.nwanted++] = &box->array;
+  }
+  for (uint32_t i = 0; i < v.nwanted; i++) {
+    roc_buffer *buffer = wanted[i]->buffer;
+    if (!buffer || !roc_buffer_pending(buffer)) continue;
+    evaluate(L, &v, buffer, stream);
+    found = true;
+  }
+  if (count <= MAX_WANTED) return found;
+  return roc_expression_evaluate_all(L, first + MAX_WANTED, count - MAX_WANTED, stream) || found;
 }
 
 /* (light userdata: a buffer, a stream or NULL) */

@@ -91,6 +91,7 @@ enum {
   ROC_EXPRESSION_MAX_NODES = 24,
   ROC_EXPRESSION_MAX_LEAVES = 8,
   ROC_EXPRESSION_MAX_SCALARS = 8,
+  ROC_EXPRESSION_MAX_OUTPUTS = 4,
   ROC_EXPRESSION_MAX_PENDING = 256
 };
 
@@ -127,6 +128,9 @@ void roc_expression_open(void); /* sets the hook of writes; once a process */
  * device memory: queues what computes them, on the stream if it is one of that device, else where
  * it waits for no unrelated work. */
 void roc_expression_evaluate(lua_State *L, roc_buffer *buffer, roc_rt_stream *stream);
+/* The same of all arrays among `count` values on the stack, from `first` on: those of one shape in
+ * few kernels.  Gives whether there was something to compute. */
+bool roc_expression_evaluate_all(lua_State *L, int first, int count, roc_rt_stream *stream);
 /* The same where no look asks for it: an error belongs to the expression, which says so when it is
  * looked at, and is not tried again before.  Leaves the error, and gives its status, as lua_pcall. */
 int roc_expression_evaluate_early(lua_State *L, roc_buffer *buffer, roc_rt_stream *stream);

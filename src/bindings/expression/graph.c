@@ -64,13 +64,22 @@ bool roc_graph_is_worth_storing(const roc_expression *e) {
   return e->passes_left == 0;
 }
 
-roc_expression *roc_graph_find_part(const roc_expression *e) {
+/* Whether one kernel can store both. */
+static bool can_join(const roc_expression *first, const roc_expression *e) {
+  const roc_array *a = &first->result, *b = &e->result;
+  return !e->has_reduction && !e->may_fail && first->device == e->device &&
+         roc_array_same_shape(a, b) &&
+         memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0;
+}
+
+roc_expression *roc_graph_find_part(const roc_expression *e, const roc_expression *with) {
   for (uint32_t i = 0; i < e->noperands; i++) {
     const roc_array *a = &e->operands[i].array;
     roc_expression *inner = a->buffer ? roc_expression_of(a) : NULL;
-    roc_expression *part = inner ? roc_graph_find_part(inner) : NULL;
+    roc_expression *part = inner ? roc_graph_find_part(inner, with) : NULL;
     if (part) return part;
-    if (inner && inner->pass != e->pass && roc_graph_is_worth_storing(inner)) return inner;
+    bool is_part = inner && inner->pass != e->pass && roc_graph_is_worth_storing(inner);
+    if (is_part && !(with && can_join(with, inner))) return inner;
   }
   return NULL;
 }
@@ -86,10 +95,61 @@ roc_expression *roc_graph_find_reduction(roc_expression *e) {
   return e->op->is_reduction ? e : NULL;
 }
 
-void roc_graph_note_pass(const roc_graph *g, uint32_t count) {
+static bool is_output(const roc_graph *g, uint32_t node) {
+  for (uint32_t i = 0; i < g->noutputs; i++) {
+    if (g->outputs[i] == node) return true;
+  }
+  return false;
+}
+
+static bool is_within_bounds(const roc_graph *g) {
+  return g->nnodes <= ROC_EXPRESSION_MAX_NODES && g->nleaves <= ROC_EXPRESSION_MAX_LEAVES &&
+         g->nscalars <= ROC_EXPRESSION_MAX_SCALARS;
+}
+
+/* Whether nodes from the given one on lack an operand, which could not be kept. */
+static bool has_failed_from(const roc_graph *g, uint32_t node) {
+  for (uint32_t i = node; i < g->nnodes; i++) {
+    if (g->nodes[i]->has_failed) return true;
+  }
+  return false;
+}
+
+bool roc_graph_add_output(roc_graph *g, roc_expression *e) {
+  if (g->noutputs > 0 && !can_join(g->nodes[g->outputs[0]], e)) return false;
+  if (g->noutputs == ROC_EXPRESSION_MAX_OUTPUTS) return false;
+  uint32_t nnodes = g->nnodes, nleaves = g->nleaves, nscalars = g->nscalars;
+  uint32_t node = add_node(g, e);
+  bool is_further = g->noutputs > 0;
+  if (is_further && (!is_within_bounds(g) || has_failed_from(g, nnodes) || is_output(g, node))) {
+    g->nnodes = nnodes;
+    g->nleaves = nleaves;
+    g->nscalars = nscalars;
+    return false;
+  }
+  g->outputs[g->noutputs++] = node;
+  return true;
+}
+
+static void store_part(roc_graph *g, const roc_expression *e, roc_graph_operand operand) {
+  if (operand.source != ROC_GRAPH_NODE || is_output(g, operand.index)) return;
+  const roc_expression *first = g->nodes[g->outputs[0]], *inner = g->nodes[operand.index];
+  bool is_part = inner->pass != e->pass && roc_graph_is_worth_storing(inner);
+  bool has_room = g->noutputs < ROC_EXPRESSION_MAX_OUTPUTS;
+  if (is_part && has_room && can_join(first, inner)) g->outputs[g->noutputs++] = operand.index;
+}
+
+void roc_graph_store_parts(roc_graph *g) {
+  for (uint32_t n = 0; n < g->nnodes; n++) {
+    const roc_expression *e = g->nodes[n];
+    for (uint32_t i = 0; i < e->noperands; i++) store_part(g, e, g->operands[n][i]);
+  }
+}
+
+void roc_graph_note_pass(const roc_graph *g) {
   static _Thread_local uint64_t passes;
   passes++;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < g->nnodes; i++) {
     g->nodes[i]->pass = passes;
     if (g->nodes[i]->passes_left > 0) g->nodes[i]->passes_left--;
   }
@@ -117,7 +177,9 @@ void roc_graph_add_key(luaL_Buffer *b, const roc_graph *g, const roc_loops *loop
       luaL_addchar(b, (char)e->operands[i].kind);
     }
   }
+  for (uint32_t i = 0; i < g->noutputs; i++) luaL_addchar(b, (char)g->outputs[i]);
   luaL_addlstring(b, (const char *)loops->walks, loops->narrays);
+  luaL_addchar(b, (char)g->noutputs);
   luaL_addchar(b, (char)loops->count);
 }
 

@@ -13,26 +13,42 @@ typedef struct roc_graph_operand {
   uint32_t index;
 } roc_graph_operand;
 
+/* Room for one more expression than the bounds allow: what it has in common with the others is known
+ * when it has been added. */
+enum {
+  ROC_GRAPH_NODES = 2 * ROC_EXPRESSION_MAX_NODES,
+  ROC_GRAPH_LEAVES = 2 * ROC_EXPRESSION_MAX_LEAVES,
+  ROC_GRAPH_SCALARS = 2 * ROC_EXPRESSION_MAX_SCALARS
+};
+
 /* Everything in it is borrowed from the expressions and arrays that were added. */
 typedef struct roc_graph {
-  roc_expression *nodes[ROC_EXPRESSION_MAX_NODES]; /* operands before what uses them */
-  const roc_array *leaves[ROC_EXPRESSION_MAX_LEAVES];
-  roc_scalar scalars[ROC_EXPRESSION_MAX_SCALARS];
+  roc_expression *nodes[ROC_GRAPH_NODES]; /* operands before what uses them */
+  const roc_array *leaves[ROC_GRAPH_LEAVES];
+  roc_scalar scalars[ROC_GRAPH_SCALARS];
   uint32_t nnodes, nleaves, nscalars;
-  roc_graph_operand operands[ROC_EXPRESSION_MAX_NODES][ROC_EXPRESSION_MAX_OPERANDS];
+  uint32_t outputs[ROC_EXPRESSION_MAX_OUTPUTS]; /* the nodes that are stored */
+  uint32_t noutputs;
+  roc_graph_operand operands[ROC_GRAPH_NODES][ROC_EXPRESSION_MAX_OPERANDS];
 } roc_graph;
 
 /* Adds an array: as a node, with all that it depends on, when it stands for an expression, else as
  * a leaf.  What is there already is not added again.  The bounds are the caller's to keep. */
 roc_graph_operand roc_graph_add(roc_graph *g, const roc_array *a);
+/* Adds an expression that is stored: the first whose loops the kernel walks, or one that lies as that
+ * does.  False, and nothing has changed: the bounds, or its kind, forbid it. */
+bool roc_graph_add_output(roc_graph *g, roc_expression *e);
+/* Stores those nodes, too, that are worth storing and lie as the first output does. */
+void roc_graph_store_parts(roc_graph *g);
 /* Whether e was computed as a part of other kernels as often as that is cheaper than to store it. */
 bool roc_graph_is_worth_storing(const roc_expression *e);
-/* What is below e, and is worth storing before e is computed; NULL: nothing. */
-roc_expression *roc_graph_find_part(const roc_expression *e);
+/* What is below e, and is worth storing before e is computed; NULL: nothing.  `with`: what the same
+ * kernel could store is none. */
+roc_expression *roc_graph_find_part(const roc_expression *e, const roc_expression *with);
 /* A reduction that is e or below it, with no other below; NULL: there is none. */
 roc_expression *roc_graph_find_reduction(roc_expression *e);
-/* Notes that one kernel computes the first `count` nodes without storing them. */
-void roc_graph_note_pass(const roc_graph *g, uint32_t count);
+/* Notes that one kernel computes the nodes; they end if they are stored. */
+void roc_graph_note_pass(const roc_graph *g);
 /* Raises when an operand could not be kept. */
 void roc_graph_check(lua_State *L, const roc_graph *g);
 

@@ -324,7 +324,22 @@ static int expression_elementwise(lua_State *L) {
   return 1;
 }
 
+/* roc.eval(a, …) -> the arrays, which are in memory from now on; those of one shape, and what they
+ * share, are computed together. */
+static int expression_eval(lua_State *L) {
+  int count = lua_gettop(L);
+  roc_rt_device *device = NULL;
+  for (int i = 1; i <= count; i++) {
+    const roc_array *a = roc_check_described_array(L, i);
+    if (!device) device = roc_buffer_device(a->buffer);
+  }
+  roc_expression_evaluate_all(L, 1, count, device ? roc_default_stream(L, device) : NULL);
+  lua_settop(L, count);
+  return count;
+}
+
 static const luaL_Reg functions[] = {{"elementwise", expression_elementwise},
+                                     {"eval", expression_eval},
                                      {"reduce_pending", roc_expression_reduce},
                                      {"row_reduction", roc_expression_new_reduction},
                                      {"set_elementwise_rules", roc_expression_set_rules},
@@ -338,7 +353,8 @@ static bool evaluate_array(lua_State *L, const roc_array *a, roc_rt_stream *stre
 
 static void open_process(void) {
   roc_expression_open();
-  roc_array_set_evaluate(evaluate_array);
+  roc_array_set_evaluator(
+      &(roc_array_evaluator){.one = evaluate_array, .all = roc_expression_evaluate_all});
 }
 
 void roc_open_expression(lua_State *L) {

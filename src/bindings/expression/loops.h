@@ -11,13 +11,14 @@
 #include "bindings/kernel/kernel_bind.h"
 #include "runtime/array.h"
 
-/* The result, which is the first one, and the arrays of the operands. */
-enum { ROC_LOOPS_MAX_ARRAYS = 9 };
+/* Operands and results. */
+enum { ROC_LOOPS_MAX_ARRAYS = 12 };
 
 typedef struct roc_loops {
   uint32_t count; /* at least 1; the innermost is the last */
   int64_t extents[ROC_ARRAY_MAX_RANK];
   uint32_t narrays;
+  /* A result, the operands, and further results that lie as the first. */
   const roc_array *arrays[ROC_LOOPS_MAX_ARRAYS];
   uint8_t walks[ROC_LOOPS_MAX_ARRAYS]; /* bit l: the array moves along loop l */
   /* With one dimension for each loop that the array moves along; they have no buffer. */
@@ -41,8 +42,8 @@ void roc_loops_separate_lines(roc_array *shape, bool has_lines);
 bool roc_loops_range(const roc_loops *loops, roc_ndrange *out_range, int64_t *out_rows);
 
 bool roc_loops_is_reversed(const roc_array *result);
-/* Pushes the extents, and a list for each array, the result's last: whether it moves along each
- * loop. */
+/* Pushes the extents, and a list for each array, that of the first, a result, last: whether it moves
+ * along each loop. */
 void roc_loops_push(lua_State *L, const roc_loops *loops);
 /* Array i as a launch gets it. */
 roc_kernel_operand roc_loops_operand(const roc_loops *loops, uint32_t i);

@@ -59,7 +59,7 @@ static void settle(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
     if (!roc_buffer_pending(a->buffer)) return;
     roc_expression *e = roc_expression_of(a);
     bool is_whole = e && !e->may_fail && !roc_graph_is_worth_storing(e);
-    roc_expression *part = is_whole ? roc_graph_find_part(e) : NULL;
+    roc_expression *part = is_whole ? roc_graph_find_part(e, NULL) : NULL;
     if (is_whole && !part) part = roc_graph_find_reduction(e);
     if (is_whole && !part) return;
     roc_expression_evaluate(L, part ? part->result.buffer : a->buffer, stream);
@@ -160,7 +160,7 @@ static bool launch(lua_State *L, const subject *s, const plan *p) {
     range.grid[0] *= LANES;
     range.local[0] = LANES;
   }
-  roc_graph_note_pass(&p->graph, p->graph.nnodes);
+  roc_graph_note_pass(&p->graph);
   return roc_kernel_launch_operands(L, kernel, roc_current_device(L), NULL, &range, (roc_place){0},
                                     operands, n, roc_graph_may_be_later());
 }

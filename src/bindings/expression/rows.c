@@ -190,7 +190,7 @@ bool roc_rows_launch(lua_State *L, const roc_rows *r, const roc_expression *e,
   roc_ndrange range = {
       .grid = {(uint64_t)r->lines * items, 1, 1}, .local = {items, 1, 1}, .rank = 1};
   bool may_be_later = r->graph.nnodes > 1 && roc_graph_may_be_later();
-  roc_graph_note_pass(&r->graph, r->graph.nnodes - 1);
+  roc_graph_note_pass(&r->graph);
   roc_rt_device *device = roc_open_device_at(L, e->device);
   return roc_kernel_launch_operands(L, lua_gettop(L), device, stream, &range, (roc_place){0},
                                     operands, n, may_be_later);

@@ -43,6 +43,7 @@ typedef struct reader {
   roc_kernel_box *box;
   roc_rt_device *device;
   roc_rt_stream *stream; /* computes what is pending; NULL: any */
+  int first, count;      /* of the arguments on the stack */
   int arg;               /* the current argument, from 1 */
 } reader;
 
@@ -120,6 +121,12 @@ bool roc_kernel_evaluate(lua_State *L, const roc_array *a, roc_rt_stream *stream
   return roc_array_evaluate(L, a, stream);
 }
 
+/* With the other arguments that are pending. */
+static bool evaluate(lua_State *L, const reader *r, const roc_array *a) {
+  if (!roc_buffer_pending(a->buffer)) return roc_kernel_evaluate(L, a, r->stream);
+  return roc_array_evaluate_all(L, r->first, r->count, r->stream);
+}
+
 /* False: the array had to be computed first. */
 static bool read_arg(lua_State *L, reader *r, int idx) {
   uint32_t i = (uint32_t)r->arg - 1;
@@ -146,7 +153,7 @@ static bool read_arg(lua_State *L, reader *r, int idx) {
   }
   const roc_array *a = &array->array;
   if (!a->buffer) bad_argument(L, r, "the array is closed");
-  if (roc_kernel_evaluate(L, a, r->stream)) return false;
+  if (evaluate(L, r, a)) return false;
   v->array = a;
   declare(L, r, v);
   if (roc_buffer_device(a->buffer)) {
@@ -213,7 +220,7 @@ static void check_count(lua_State *L, const roc_kernel_box *box, int count) {
 bool roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int count,
                           roc_rt_device *device, roc_rt_stream *stream) {
   check_count(L, box, count);
-  reader r = {.box = box, .device = device, .stream = stream};
+  reader r = {.box = box, .device = device, .stream = stream, .first = first, .count = count};
   box->nhosts = box->ndirect = 0;
   for (r.arg = 1; r.arg <= count; r.arg++) {
     if (!read_arg(L, &r, first + r.arg - 1)) return false;
