@@ -135,7 +135,7 @@ static bool is_mirror_busy(const roc_buffer *host, bool for_write) {
 }
 
 /* Work that is complete but not retired counts: only a wait reads its records. */
-/* Whether a fault is still to be told to who waits for the buffer. */
+/* Whether the next wait for the buffer has a fault to report. */
 static bool has_news(const roc_buffer *buffer) {
   if (!atomic_load_explicit(&buffer->fault, memory_order_relaxed)) return false;
   roc_rt_lock();
