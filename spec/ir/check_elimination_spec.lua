@@ -49,6 +49,21 @@ describe("guard", function()
     assert.are.equal("check.index x.0", left("if %7", "check.index x.0 0 #0 %2", "end"))
   end)
 
+  -- w + c * local id, below what is stated of a larger multiple, and w alone.
+  it("drops the checks of sums with smaller multiples of what a guard adds", function()
+    local function left_of(stated, wanted)
+      return left("%9: int = const " .. stated, "%10: int = mul %8 %9", "%11: int = add %5 %10",
+        "%12: bool = le %11 %3", "%13: int = const " .. wanted, "%14: int = mul %8 %13",
+        "%15: int = add %5 %14", "%16: bool = le %1 %5", "if %12", "if %16",
+        "check.index y.1 0 #0 %15", "check.index y.1 0 #0 %5", "end", "end")
+    end
+    assert.are.equal("", left_of(7, 3))
+    assert.are.equal("", left_of(2, 1))
+    assert.are.equal("check.index y.1", left_of(3, 7))
+    assert.are.equal("check.index y.1", left_of(-3, 2))
+    assert.are.equal("check.index y.1", left_of(7, -1))
+  end)
+
   -- n >= 0 and n + 256 <= #y; n + local id: at most #y.
   it("drops the check of a sum, by the range of a part and a comparison of the rest", function()
     local guard = { "%9: int = const 256", "%10: int = sub %3 %9", "%11: bool = le %4 %10",

@@ -240,10 +240,17 @@ describe("roc.reduce", function()
       return made
     end
     finally(function() kernels.kernel = make end)
+    local support = require "roc.builders.support"
+    local is_gpu = support.is_gpu
+    finally(function() support.is_gpu = is_gpu end)
     for _, commutative in ipairs { true, false } do
       local sum = roc.reduce(function(a, b) return a + b end, nil, { commutative = commutative })
       assert.are.equal(300, sum(roc.ones(300)))
       assert.is_nil((made:inspect_asm("sm_90"):find("atom.", 1, true))) -- what reports a fault
+      support.is_gpu = function() return true end -- in one launch
+      assert.are.equal(5000, sum(roc.ones(5000)))
+      assert.is_nil((made:inspect_ir():find("check.", 1, true)))
+      support.is_gpu = is_gpu
     end
     local quotient = roc.reduce(function(a, b) return a + b // (a - b + 1) end)
     quotient(roc.array({ 8, 2 }, "int32"))

@@ -141,6 +141,24 @@ bool roc_ir_facts_quotient_is_less(const roc_ir_facts *f, const roc_ir_value *v,
   return false;
 }
 
+/* The value of which `id` is *times as much, by a constant. */
+static uint32_t multiplied(const roc_ir_facts *f, uint32_t id, int64_t *times) {
+  const roc_ir_value *v = &f->values.items[id];
+  if (roc_ir_facts_takes_constant(f, v, ROC_IR_MUL, times)) return v->args[0];
+  *times = 1;
+  return id;
+}
+
+/* x * c <= x * d + k, as 0 <= x and c <= d. */
+static bool prove_multiple(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+  int64_t c, d;
+  const roc_ir_value *larger = &f->values.items[b];
+  uint32_t x = multiplied(f, a, &c);
+  if (k < 0 || x != multiplied(f, b, &d) || c < 0 || c > d) return false;
+  bool may_wrap = larger->everywhere.low == INT64_MIN || larger->everywhere.high == INT64_MAX;
+  return !may_wrap && roc_ir_facts_range_now(f, x).low >= 0;
+}
+
 /* w * c <= b + k, by what is stated of a product u * c, where w <= u - 1 or w <= u. */
 static bool prove_product(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
@@ -263,16 +281,29 @@ static bool prove_operation(proof *p, const roc_ir_value *v, uint32_t b, int64_t
   }
 }
 
+/* Whether the relation says that a <= its b + *k: of `a`, or of its sum with what has a least value. */
+static bool says_of(const roc_ir_facts *f, const roc_ir_relation *r, uint32_t a, int64_t *k) {
+  const roc_ir_value *s = &f->values.items[r->a];
+  *k = r->k;
+  if (r->a == a) return true;
+  if (s->op != ROC_IR_ADD || s->type != ROC_VT_INT) return false;
+  if (s->args[0] != a && s->args[1] != a) return false;
+  roc_ir_range x = roc_ir_facts_range_now(f, s->args[0]);
+  roc_ir_range y = roc_ir_facts_range_now(f, s->args[1]);
+  if (x.low > x.high || y.low > y.high || !roc_ir_facts_is_exact(s, x, y)) return false;
+  return !__builtin_sub_overflow(*k, s->args[0] == a ? y.low : x.low, k);
+}
+
 static bool prove_through(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
   roc_ir_value v = f->values.items[a];
   middle m;
-  if (prove_operation(p, &v, b, k, depth)) return true;
+  if (prove_multiple(f, a, b, k) || prove_operation(p, &v, b, k, depth)) return true;
   if (is_middle(f, &v, &m) && prove_of_middle(p, m, true, b, k, depth)) return true;
   for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
     const roc_ir_relation *r = &f->relations.items[i];
     int64_t left;
-    if (r->a != a || __builtin_sub_overflow(k, r->k, &left)) continue;
+    if (!says_of(f, r, a, &left) || __builtin_sub_overflow(k, left, &left)) continue;
     if (prove_le(p, r->b, b, left, depth - 1)) return true;
   }
   if (is_middle(f, &f->values.items[b], &m) && prove_of_middle(p, m, false, a, k, depth)) {

@@ -63,8 +63,8 @@ local IN_ANY_ORDER = {
     end]],
 }
 
--- Leaves in part[1] what the workgroup's share of $x comes to.
-local COMBINE = [[
+-- What an item combines.
+local ONE_BY_ONE = [[
   local first = $first
   if first >= 1 and first <= #$x then
     local acc = $load_first
@@ -72,7 +72,44 @@ local COMBINE = [[
       acc = f(acc, $load_next)
     end
     part[item] = acc
+  end]]
+
+-- The same on a GPU, with several elements on their way at a time: one by one, an item would wait
+-- for each.
+local TOGETHER = [[
+  local first = $first
+  local last, step = $last, $step & $sizes
+  if first >= 1 and first <= last then
+    local i, acc = first + step, $load_first
+    if i + 6 * step <= last then
+$seven
+    end
+    while i + 7 * step <= last do
+$eight
+    end
+    if i + 3 * step <= last then
+$four
+    end
+    while i <= last do
+      acc, i = f(acc, $load_next), i + step
+    end
+    part[item] = acc
+  end]]
+
+-- The next `count` elements of TOGETHER.
+local function batch(count, dtype)
+  local names, loads, lines = support.names("v", count), {}, {}
+  for k, name in ipairs(names) do
+    loads[k] = load(k == 1 and "$x[i]" or ("$x[i + %d * step]"):format(k - 1), dtype)
+    lines[k] = ("      acc = f(acc, %s)\n"):format(name)
   end
+  return ("      local %s = %s\n%s      i = i + %d * step"):format(table.concat(names, ", "),
+    table.concat(loads, ", "), table.concat(lines), count)
+end
+
+-- Leaves in part[1] what the workgroup's share of $x comes to.
+local COMBINE = [[
+$combine
   local items = math.min($size, $live)
   for level = 0, $levels - 1 do
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
@@ -106,9 +143,9 @@ function(x, parts, result, marks, launch, span, parts_span$init)
   local part = roc.shared.array(2 * $size, dtype)
   local counted = roc.shared.array(1, "int64")
   local item, group = roc.get_local_id(1), roc.get_group_id(1)
-  if item == 1 then roc.atomic.max(marks, 1, launch << 32) end
+  if item == 1 and #marks > 0 then roc.atomic.max(marks, 1, launch << 32) end
 $combine_all
-  if item == 1 and group <= #parts then
+  if item == 1 and group <= #parts and #marks > 0 then
     parts[group] = part[1]
     roc.mem_fence(roc.CLK_GLOBAL_MEM_FENCE)
     counted[1] = roc.atomic.add(marks, 1, 1) - (launch << 32) + 1
@@ -117,7 +154,7 @@ $combine_all
   if counted[1] == roc.get_num_groups(1) then
     roc.mem_fence(roc.CLK_GLOBAL_MEM_FENCE)
 $combine_parts
-    if item == 1 then result[1] = $result end
+    if item == 1 and #result > 0 then result[1] = $result end
   end
 end]]
 
@@ -130,6 +167,8 @@ local PARTS = { x = "parts", span = "parts_span", group = "1", item_of_all = "it
 local function kernel_text(names, template, has_init, is_commutative)
   local dtype, order = names.dtype, is_commutative and IN_ANY_ORDER or IN_ORDER
   local combine = fill_in(COMBINE, {
+    combine = template == TEMPLATES.once and TOGETHER or ONE_BY_ONE,
+    seven = batch(7, dtype), eight = batch(8, dtype), four = batch(4, dtype),
     first = order.first, last = order.last, step = order.step, live = order.live,
     level = order.level,
     load_first = load("$x[first]", dtype),
@@ -139,6 +178,7 @@ local function kernel_text(names, template, has_init, is_commutative)
     combine_all = fill_in(combine, ALL),
     combine_parts = fill_in(combine, PARTS),
     size = SIZE,
+    sizes = 2 * MOST_GROUPS * SIZE - 1, -- a mask that changes no number of items
     levels = LEVELS,
     init = has_init and ", init" or "",
     result = has_init and string.format("f(%s, part[1])", load("init", dtype)) or "part[1]",
