@@ -6,8 +6,8 @@
 -- by two so many times, for a quick look; rows are chosen by name.  A time is the median of SAMPLES
 -- samples; a sample is so many launches between two events that it takes a millisecond, divided by
 -- their number.  The rows start_up and start_up_cold are milliseconds from the start of a process
--- until it has printed an element of saxpy, with caches and without.  A peer that does not run here
--- is left out.
+-- until it has written an element of saxpy to a pipe, with caches and without; the end of the
+-- process, which gives the GPU back, comes after that.  A peer that does not run here is left out.
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 local histogram = require "roc.kernels.histogram"
@@ -26,11 +26,11 @@ local peers = {
   { name = "cupy", run = "python3 bench/peers/cuda_python.py cupy",
     start = [[python3 -c 'import cupy
 x = cupy.ones(1 << 20, cupy.float32)
-print((2.5 * x + x)[6])']] },
+print((2.5 * x + x)[6], flush=True)']] },
   { name = "torch", run = "python3 bench/peers/cuda_python.py torch",
     start = [[python3 -c 'import torch
 x = torch.ones(1 << 20, device="cuda")
-print((2.5 * x + x)[6].item())']] },
+print((2.5 * x + x)[6].item(), flush=True)']] },
   { name = "triton", run = "python3 bench/peers/cuda_python.py triton" },
   { name = "numba", run = "python3 bench/peers/cuda_python.py numba" },
 }

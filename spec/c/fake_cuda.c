@@ -1,5 +1,8 @@
 /* The stand-in for NVIDIA's driver library: books, devices, contexts, code and the control of it
  * all; see fake_cuda.h. */
+#include <time.h>
+#include <unistd.h>
+
 #include "fake_cuda_state.h"
 
 fake_state state = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -219,7 +222,17 @@ static void end_context(context *c) {
   c->error = CUDA_SUCCESS;
 }
 
+/* Half a minute at most. */
+static void await_file(const char *path) {
+  for (int i = 0; i < 3000 && access(path, F_OK) != 0; i++) {
+    nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+  }
+  if (access(path, F_OK) != 0) violate("the file that a context's end waits for is not made");
+}
+
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  const char *awaited = getenv("FAKE_CUDA_AWAIT");
+  if (awaited) await_file(awaited);
   CUresult result = begin(FAKE_cuDevicePrimaryCtxRelease);
   context *c = &state.contexts[device];
   if (c->refs == 0) return end(CUDA_ERROR_INVALID_CONTEXT);

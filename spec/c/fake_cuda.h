@@ -8,8 +8,9 @@
  *
  * Environment, for programs that do not know it: FAKE_CUDA_DEVICES (2), FAKE_CUDA_VERSION (13000),
  * FAKE_CUDA_FAIL=FUNCTION:NTH:RESULT (0th: each call), FAKE_CUDA_REPORT=FILE (written at the end of
- * the process), FAKE_CUDA_LAUNCHES=FILE (a line each: function, blocks, threads, bytes of shared
- * memory, and the arguments' bytes as hexadecimal digits). */
+ * the process), FAKE_CUDA_AWAIT=FILE (which a context's end waits for), FAKE_CUDA_LAUNCHES=FILE (a
+ * line each: function, blocks, threads, bytes of shared memory, and the arguments' bytes as
+ * hexadecimal digits). */
 #ifndef SPEC_C_FAKE_CUDA_H
 #define SPEC_C_FAKE_CUDA_H
 

@@ -74,6 +74,19 @@ describe("the cuda driver on a stand-in", function()
     return (shell.run(base .. variable .. " ROCLUA --list-devices"))
   end
 
+  it("gives a GPU back after what was printed has been written", function()
+    local script, awaited = os.tmpname(), os.tmpname()
+    os.remove(awaited)
+    local file <close> = assert(io.open(script, "w"))
+    file:write("io.write(#require 'roc'.device_array(7), '\\n')"):flush()
+    local output = shell.run(("%s FAKE_CUDA_AWAIT=%s ROCLUA_DEVICE=cuda ROCLUA %s | "
+      .. "{ read line; echo got $line >%s; cat; cat %s; }"):format(base, awaited, script, awaited,
+      awaited))
+    os.remove(script)
+    os.remove(awaited)
+    assert.equal("got 7\n", output)
+  end)
+
   it("offers GPUs before the cpu, with targets and wavefronts", function()
     local output = shell.run(base .. "ROCLUA_DEVICE= ROCLUA --list-devices --verbose")
     assert.is_truthy(output:find("%* 1  cuda .-sm_90.-wavefront_size  32\n"

@@ -40,8 +40,11 @@ void cli_message(const char *message) {
 }
 
 bool cli_finish_output(void) {
+  static bool has_failed;
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout)) return true;
+  if (has_failed) return false;
+  has_failed = true;
   char message[256] = "cannot write to stdout";
   if (errno != 0) { /* else it failed before, and nothing is left to write */
     snprintf(message, sizeof message, "cannot write to stdout: %s", strerror(errno));

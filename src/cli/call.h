@@ -12,7 +12,7 @@ const char *cli_progname(void);
 /* Writes "progname: message" and a newline to stderr. */
 void cli_message(const char *message);
 
-/* Delivers what stdout still holds.  False, and said on stderr, when that or something before it
+/* Delivers what stdout still holds.  False, and said on stderr once, when that or something before it
  * could not be written. */
 bool cli_finish_output(void);
 
