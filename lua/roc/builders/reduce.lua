@@ -100,10 +100,10 @@ $four
 local function batch(count, dtype)
   local names, loads, lines = support.names("v", count), {}, {}
   for k, name in ipairs(names) do
-    loads[k] = load(k == 1 and "$x[i]" or ("$x[i + %d * step]"):format(k - 1), dtype)
-    lines[k] = ("      acc = f(acc, %s)\n"):format(name)
+    loads[k] = load(k == 1 and "$x[i]" or string.format("$x[i + %d * step]", k - 1), dtype)
+    lines[k] = string.format("      acc = f(acc, %s)\n", name)
   end
-  return ("      local %s = %s\n%s      i = i + %d * step"):format(table.concat(names, ", "),
+  return string.format("      local %s = %s\n%s      i = i + %d * step", table.concat(names, ", "),
     table.concat(loads, ", "), table.concat(lines), count)
 end
 
