@@ -31,10 +31,36 @@ local function product(x, y, o)
   o[i] = sum
 end
 
-local function rows(x, o)
+local function sums(x, o)
   local i = roc.get_global_id(1)
   if i > x.shape[1] then return end
-  for j = 1, x.shape[2] do o[i][j] = math.exp(x[i][j]) end
+  local sum = 0.0
+  for j = 1, x.shape[2] do
+    sum = sum + math.exp(x[i][j])
+    o[i][j] = sum
+  end
+end
+
+local function largest(x, o)
+  local i = roc.get_global_id(1)
+  if i > #o then return end
+  local most, has_zero = 0, false
+  for j = 1, x.shape[2] do
+    most = math.max(most, x[i][j])
+    if x[i][j] == 0 then has_zero = true end
+  end
+  o[i] = has_zero and most or -1
+end
+
+local function doubles(x, o)
+  local i = roc.get_global_id(1)
+  if i > x.shape[1] then return end
+  for j = 1, x.shape[2] do o[i][j] = 2.0 * x[i][j] end
+end
+
+local function digit(x, o)
+  local i = roc.get_global_id(1)
+  if i <= #o then o[i] = x[i] // 7 % 10 end
 end
 
 for _, target in ipairs { "cpu:x86-64-v3", "cpu:x86-64-v4" } do
@@ -57,9 +83,27 @@ for _, target in ipairs { "cpu:x86-64-v3", "cpu:x86-64-v4" } do
       assert.falsy(text:find("vpinsrw") or text:find("vpmovsxwq"), text)
     end)
 
+    it("looks for the largest in a row of bytes as they lie in memory", function()
+      local text = asm("(uint8[:, :], int16[:])", target, largest)
+      assert.truthy(text:find("vpmaxub"), text)
+      assert.falsy(text:find("vpinsrb"), text)
+    end)
+
+    it("writes rows of an item's own as they lie in memory", function()
+      local text = asm("(float32[:, :], float32[:, :])", target, doubles)
+      assert.truthy(text:find("vaddps"), text)
+      assert.falsy(text:find("vextractps") or text:find("vscatter"), text)
+    end)
+
     it("asks of no column whether rows have one element", function()
-      local text = asm("(float32[:, :], float32[:, :])", target, rows)
+      local text = asm("(float32[:, :], float32[:, :])", target, sums)
       assert.truthy(text:find("vfmadd213ps"), text)
+    end)
+
+    it("divides by constants in vectors", function()
+      local text = asm("(int32[:], int32[:])", target, digit)
+      assert.truthy(text:find("vpmuldq"), text)
+      assert.falsy(text:find("idiv"), text)
     end)
   end)
 end
@@ -73,6 +117,7 @@ local EXPRESSIONS = {
   "a + b", "a - b", "a * b", "-a", "math.abs(a)", "math.abs(a - b)", "math.min(a, b)",
   "math.max(a, -b)", "a // 16", "(a - b) // 8", "(a & 255) // ((b & 7) + 1)", "a % 32",
   "(a & 255) % ((b & 15) + 1)", "(a - b) >> 3 & 255", "(a & 255) << 9", "a ~ b", "a | b", "~a & b",
+  "a // 7", "(a - b) // 10", "a % 7", "(a - b) % 1000", "a // 300 * 2 - b % 3",
   "a < b and a or b", "a <= -b and 1 or 2", "(a & 255) * (b & 255) >> 8",
   "math.min(255, math.max(0, a + b - 128))",
 }
@@ -130,5 +175,44 @@ describe("a table that bytes choose from", function()
       kernel(x, roc.zeros(6, "int32"), o)
       o:totable()
     end, "index 7 out of range 1..6 of 't'")
+  end)
+end)
+
+describe("rows that items go through", function()
+  local function compare(f, make_arguments, output)
+    local kernel = roc.kernel(f)
+    for _, length in ipairs { 0, 1, 31, 70, 200 } do
+      local results = {}
+      for _, device in ipairs { "cpu", "sim" } do
+        roc.seed(length)
+        local scope <close> = roc.on_device(device)
+        local arguments = make_arguments(length)
+        kernel:forall(37)(table.unpack(arguments))
+        results[device] = arguments[output]:totable()
+      end
+      assert.same(results.sim, results.cpu)
+    end
+  end
+
+  it("give their largest byte", function()
+    compare(largest, function(length)
+      local x = roc.random_integers(0, 255, 37 * length):astype("uint8"):reshape(37, length)
+      return { x, roc.zeros(37, "int16") }
+    end, 2)
+  end)
+
+  it("give their products", function()
+    compare(product, function(length)
+      local x = roc.random_integers(-32768, 32767, 38 * length):astype("int16")
+      return { x:slice(1, 1, 37 * length):reshape(37, length),
+        x:slice(1, 37 * length + 1, 38 * length), roc.zeros(37, "int32") }
+    end, 3)
+  end)
+
+  it("are written", function()
+    compare(doubles, function(length)
+      local x = roc.random_integers(-99, 99, 37 * length):astype("float32"):reshape(37, length)
+      return { x, roc.zeros({ 37, length }, "float32") }
+    end, 2)
   end)
 end)

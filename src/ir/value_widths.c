@@ -34,6 +34,11 @@ static uint8_t width_of_range(roc_ir_range r) {
   return 0;
 }
 
+static bool is_by_positive_constant(const roc_ir_module *m, const roc_ir_inst *inst) {
+  const roc_ir_inst *by = &m->insts.items[roc_ir_arg(m, inst, 1)];
+  return by->op == ROC_IR_CONST && by->k.i > 0;
+}
+
 /* Whether the operation is the same in any width that holds its operands and its result. */
 static bool is_of_any_width(const roc_ir_module *m, const roc_ir_inst *inst, bool is_signed) {
   switch ((roc_ir_op)inst->op) {
@@ -53,8 +58,8 @@ static bool is_of_any_width(const roc_ir_module *m, const roc_ir_inst *inst, boo
     case ROC_IR_NEG:
     case ROC_IR_ABS: return is_signed;
     case ROC_IR_ULT: return !is_signed;
-    case ROC_IR_MOD: return !is_signed;
-    case ROC_IR_FLOORDIV: return !is_signed || roc_ir_bits_moved(m, inst) >= 0;
+    case ROC_IR_MOD:
+    case ROC_IR_FLOORDIV: return !is_signed || is_by_positive_constant(m, inst);
     case ROC_IR_SHL: return roc_ir_bits_moved(m, inst) >= 0;
     case ROC_IR_SHR: return !is_signed && roc_ir_bits_moved(m, inst) >= 0;
     default: return false;

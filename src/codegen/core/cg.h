@@ -177,6 +177,8 @@ LLVMValueRef roc_cg_for_count(roc_cg *cg, LLVMValueRef first, LLVMValueRef last,
 
 /* A loop whose branch back this is will not be unrolled. */
 void roc_cg_keep_rolled(roc_cg *cg, LLVMValueRef branch);
+/* Of one that becomes vectors, one vector after the other goes through a round. */
+void roc_cg_keep_single(roc_cg *cg, LLVMValueRef branch);
 /* One of few rounds, of known number, will be unrolled. */
 void roc_cg_unroll_whole(roc_cg *cg, LLVMValueRef branch);
 

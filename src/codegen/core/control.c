@@ -173,6 +173,10 @@ void roc_cg_keep_rolled(roc_cg *cg, LLVMValueRef branch) {
   tell_unroller(cg, branch, "llvm.loop.unroll.disable", 0);
 }
 
+void roc_cg_keep_single(roc_cg *cg, LLVMValueRef branch) {
+  tell_unroller(cg, branch, "llvm.loop.interleave.count", 1);
+}
+
 void roc_cg_unroll_whole(roc_cg *cg, LLVMValueRef branch) {
   tell_unroller(cg, branch, "llvm.loop.unroll.full", 0);
 }

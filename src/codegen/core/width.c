@@ -64,6 +64,18 @@ static LLVMValueRef least_or_most(roc_cg *cg, bool is_least, bool is_signed, LLV
   return roc_cg_intrinsic(cg, names[is_least][is_signed], &type, 1, (LLVMValueRef[2]){a, b}, 2);
 }
 
+/* Rounded down, by a positive constant. */
+static LLVMValueRef divide_signed(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(a));
+  LLVMValueRef rest = LLVMBuildSRem(cg->b, a, b, "");
+  LLVMValueRef is_below = LLVMBuildICmp(cg->b, LLVMIntSLT, rest, zero, "");
+  if (op == ROC_IR_MOD) {
+    return LLVMBuildAdd(cg->b, rest, LLVMBuildSelect(cg->b, is_below, b, zero, ""), "");
+  }
+  LLVMValueRef quotient = LLVMBuildSDiv(cg->b, a, b, "");
+  return LLVMBuildAdd(cg->b, quotient, LLVMBuildSExt(cg->b, is_below, LLVMTypeOf(a), ""), "");
+}
+
 /* By what is not negative; by 0 both give 0. */
 static LLVMValueRef divide(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
   LLVMTypeRef type = LLVMTypeOf(a);
@@ -117,7 +129,9 @@ static LLVMValueRef emit(roc_cg *cg, const roc_ir_inst *inst, uint8_t width, LLV
     case ROC_IR_SHL:
     case ROC_IR_SHR: return moved < 0 ? NULL : shift(cg, op, is_signed, a, moved);
     case ROC_IR_FLOORDIV:
-    case ROC_IR_MOD: return moved < 0 ? divide(cg, op, a, b) : shift(cg, op, is_signed, a, moved);
+    case ROC_IR_MOD:
+      if (moved >= 0) return shift(cg, op, is_signed, a, moved);
+      return is_signed ? divide_signed(cg, op, a, b) : divide(cg, op, a, b);
     default: return NULL;
   }
 }

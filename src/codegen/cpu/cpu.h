@@ -65,6 +65,8 @@ typedef struct cpu_plan {
   bool *is_counter;   /* per variable: of a FOR that the group (or wavefront) runs */
   bool *is_itemwise;  /* per instruction: a FOR with a cut whose items may count different values */
   uint32_t *for_of;   /* per variable: the FOR that counts with it and alone sets it; or NONE */
+  bool *is_along;     /* per instruction: a FOR that an item goes through by itself, in vectors of
+                         its rounds */
   uint32_t *wide_for; /* per variable: the FOR marked CPU_CUT_ROW that counts with it, or NONE */
   bool *var_slotted;  /* per variable */
   bool *array_slotted; /* per array: PRIVATE, kept in the frame */
@@ -112,7 +114,7 @@ bool cpu_once_mark(cpu_once *once);
  * gives something up, and the marks are to be made again. */
 bool cpu_once_holds(cpu_once *once, const cpu_plan *plan);
 
-/* cpu/wide.c: marks plan->cuts and plan->wide_for.  False when memory is out. */
+/* cpu/wide.c: marks plan->cuts, plan->wide_for and plan->is_along.  False when memory is out. */
 bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, bool has_lanes, cpu_plan *plan);
 /* Whether a FOR has so few iterations, known beforehand, that LLVM unrolls it. */
 bool cpu_is_short_for(const roc_ir_module *ir, const roc_ir_inst *inst);

@@ -366,6 +366,15 @@ bool cpu_has_lanes(const roc_cg *cg) {
   return roc_processor_has(cg->tm, "avx2");
 }
 
+static ROC_IR_WALKS bool goes_along_rows(const cpu_state *s, const uint32_t *ids, uint32_t count) {
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
+  while (roc_ir_walk_next(&w)) {
+    if (s->plan.is_along[w.id]) return true;
+  }
+  return false;
+}
+
 unsigned cpu_lanes_choose(cpu_state *s, const uint32_t *ids, uint32_t count, bool *out_is_narrow) {
   roc_cg *cg = s->cg;
   unsigned asked = cg->options->lanes;
@@ -373,6 +382,7 @@ unsigned cpu_lanes_choose(cpu_state *s, const uint32_t *ids, uint32_t count, boo
   if (s->is_cold || s->is_inspecting || s->chunk.count || !is_whole_row(s)) return 1;
   survey found = survey_run(s, ids, count);
   if (!found.is_supported || !(found.has_loop || asked)) return 1;
+  if (!asked && goes_along_rows(s, ids, count)) return 1;
   bool is_thinned = s->needs_live && s->may_be_dead && !s->all_alive;
   if (is_thinned && !asked) return 1;
   if (!s->shapes) {

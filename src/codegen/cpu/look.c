@@ -474,7 +474,8 @@ static LLVMValueRef emit_strip(cpu_state *s, uint32_t id, LLVMValueRef first, LL
   LLVMValueRef left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");
   LLVMValueRef value_next = LLVMBuildNSWAdd(cg->b, value, step, ""); /* unused after the last */
   LLVMValueRef again = LLVMBuildICmp(cg->b, LLVMIntNE, left_next, roc_cg_i64(cg, 0), "");
-  LLVMBuildCondBr(cg->b, again, body, done);
+  LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, body, done);
+  if (s->plan.is_along[id]) roc_cg_keep_single(cg, branch); /* rows may be short */
   LLVMBasicBlockRef blocks[2] = {before, next};
   LLVMAddIncoming(left, (LLVMValueRef[2]){count, left_next}, blocks, 2);
   LLVMAddIncoming(value, (LLVMValueRef[2]){first, value_next}, blocks, 2);

@@ -251,6 +251,7 @@ static bool allocate(planner *p) {
   plan->is_counter = ROC_ARENA_ARRAY(arena, bool, nvars);
   plan->for_of = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
   plan->wide_for = ROC_ARENA_ARRAY(arena, uint32_t, nvars);
+  plan->is_along = ROC_ARENA_ARRAY(arena, bool, ninsts);
   plan->var_slotted = ROC_ARENA_ARRAY(arena, bool, nvars);
   plan->is_group_var = ROC_ARENA_ARRAY(arena, bool, nvars);
   plan->array_slotted = ROC_ARENA_ARRAY(arena, bool, narrays);

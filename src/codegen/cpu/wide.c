@@ -223,14 +223,17 @@ static ROC_IR_WALKS bool suits_lanes(const marker *m, const roc_ir_inst *loop) {
   return decides;
 }
 
-/* Whether the value is the counter plus or minus what is the same in all rounds. */
+/* Whether the value is the counter plus or minus what items share: of others, the next item's may be
+ * the neighbour. */
 static bool steps_with(const marker *m, uint32_t id, uint32_t counter) {
   const roc_ir_inst *inst = &m->ir->insts.items[id];
   if (inst->op == ROC_IR_GET) return inst->aux == counter;
   if (inst->op != ROC_IR_ADD && inst->op != ROC_IR_SUB) return false;
   uint32_t a = roc_ir_arg(m->ir, inst, 0), b = roc_ir_arg(m->ir, inst, 1);
-  if (steps_with(m, a, counter)) return !counts_with(m, b, counter, 0);
-  return inst->op == ROC_IR_ADD && steps_with(m, b, counter) && !counts_with(m, a, counter, 0);
+  if (counts_with(m, a, counter, 0)) {
+    return steps_with(m, a, counter) && !counts_with(m, b, counter, 0) && is_shared(m, b, 0);
+  }
+  return inst->op == ROC_IR_ADD && steps_with(m, b, counter) && is_shared(m, a, 0);
 }
 
 /* A load of neighbours, round after round, or of the same. */
@@ -256,27 +259,62 @@ static bool adds_to(const marker *m, const roc_ir_inst *set) {
   return false;
 }
 
+/* Whether the rounds of a FOR stand for neighbours in a row, the same for all items: where each begins
+ * elsewhere, neighbours may be those of the next item. */
+static bool counts_rows(const marker *m, const roc_ir_inst *loop) {
+  const roc_ir_inst *step = operand(m, loop, 2);
+  return step->op == ROC_IR_CONST && step->k.i == 1 && is_shared(m, roc_ir_arg(m->ir, loop, 0), 0);
+}
+
 /* A FOR that reduces rows of memory, of which each item has one: a vector of the row costs one load,
  * one of the items as many as it has. */
-static bool reduces_rows(const marker *m, const roc_ir_inst *loop) {
-  const roc_ir_inst *step = operand(m, loop, 2);
-  const roc_ir_ids *body = region_of(m, loop, 0);
-  bool is_by_one = step->op == ROC_IR_CONST && step->k.i == 1;
+static ROC_IR_WALKS bool reduces_rows(const marker *m, const roc_ir_inst *loop) {
+  if (!counts_rows(m, loop)) return false;
   bool has_rows = false, sums = false;
-  for (uint32_t i = 0; i < body->count && is_by_one; i++) {
-    const roc_ir_inst *inst = &m->ir->insts.items[body->items[i]];
-    if (roc_ir_has_regions(inst) || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, m->ir, loop->k.region[0]) {
+    const roc_ir_inst *inst = w.inst;
+    if (inst->op == ROC_IR_FOR || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC) {
       return false;
     }
-    if (inst->op == ROC_IR_SET && !adds_to(m, inst)) return false;
-    sums |= inst->op == ROC_IR_SET;
+    bool is_set = inst->op == ROC_IR_SET;
+    bool is_mark = is_set && w.depth > 1 && operand(m, inst, 0)->op == ROC_IR_CONST;
+    if (is_set && !is_mark && !adds_to(m, inst)) return false;
+    sums |= is_set;
     if (inst->op != ROC_IR_LOAD) continue;
     if (!reads_along(m, inst, loop->aux)) return false;
-    bool is_own = !is_shared(m, roc_ir_arg(m->ir, inst, 0), 0);
-    if (inst->nargs == 1 && is_own) return false; /* overlapping pieces of one row */
-    has_rows |= is_own;
+    has_rows |= inst->nargs > 1 && !is_shared(m, roc_ir_arg(m->ir, inst, 0), 0);
   }
   return has_rows && sums;
+}
+
+/* A store of neighbours, round after round, in a row of the item's own. */
+static bool writes_along(const marker *m, const roc_ir_inst *inst, uint32_t counter) {
+  if (inst->nargs < 3 || m->ir->arrays.items[inst->aux].kind != ROC_IR_ARRAY_PARAM) return false;
+  for (uint32_t n = 1; n + 1 < inst->nargs; n++) {
+    if (counts_with(m, roc_ir_arg(m->ir, inst, n), counter, 0)) return false;
+  }
+  bool is_own = !is_shared(m, roc_ir_arg(m->ir, inst, 1), 0);
+  return is_own && steps_with(m, roc_ir_arg(m->ir, inst, inst->nargs - 1u), counter);
+}
+
+/* A FOR that writes rows of memory, of which each item has one, out of such rows: vectors of the
+ * row where rounds do not depend on each other, else scalars, which cost less than to scatter.  What
+ * takes long to compute and depends on the round before is better off in vectors of items. */
+static ROC_IR_WALKS bool writes_rows(const marker *m, const roc_ir_inst *loop) {
+  if (!counts_rows(m, loop)) return false;
+  bool writes = false, sets = false, is_long = false;
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, m->ir, loop->k.region[0]) {
+    const roc_ir_inst *inst = w.inst;
+    if (inst->op == ROC_IR_FOR || inst->op == ROC_IR_ATOMIC) return false;
+    if (inst->op == ROC_IR_LOAD && !reads_along(m, inst, loop->aux)) return false;
+    if (inst->op == ROC_IR_STORE && !writes_along(m, inst, loop->aux)) return false;
+    writes |= inst->op == ROC_IR_STORE;
+    sets |= inst->op == ROC_IR_SET;
+    is_long |= inst->op == ROC_IR_MATH || inst->op == ROC_IR_POW || inst->op == ROC_IR_FDIV;
+  }
+  return writes && !(sets && is_long);
 }
 
 /* A FOR that counts in memory of the item's own, at places that data tell: vectors take these apart,
@@ -300,7 +338,8 @@ static bool turn(marker *m, uint32_t id) {
   bool is_step_shared = m->uniform.insts[roc_ir_arg(m->ir, inst, 2)] == ROC_IR_UNIFORM_GROUP;
   if (!is_step_shared || m->nsets[inst->aux] != 1 || has_irregular_bounds(m, inst)) return false;
   if (has_obstacle(m, body) || !touches_memory(m, body)) return false;
-  if (suits_lanes(m, inst) || reduces_rows(m, inst) || scatters_own(m, inst)) return false;
+  m->plan->is_along[id] = reduces_rows(m, inst) || writes_rows(m, inst);
+  if (m->plan->is_along[id] || suits_lanes(m, inst) || scatters_own(m, inst)) return false;
   bool all_loops = true, was_nested = m->is_nested;
   m->is_nested = true;
   mark_list(m, region_of(m, inst, 0), &all_loops);
