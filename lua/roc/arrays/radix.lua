@@ -5,9 +5,9 @@
 -- digits sort, stably.
 --
 -- A workgroup has a tile of a line.  Each wavefront has neighbouring elements of it, of which its
--- lanes take every nth.  Lanes of the same digit find each other by votes, so an element's rank
--- among those of its digit in its wavefront is known without an atomic operation; a scan over
--- wavefronts and digits gives its place in the sorted tile, which is made in shared memory.
+-- lanes take every nth.  It counts them by digits; a scan over digits and wavefronts gives where in
+-- the sorted tile, which is made in shared memory, each wavefront's elements of a digit begin.
+-- Then lanes of the same digit find each other by votes, and put their elements there in order.
 --
 --   a line of at most 32 elements      is an item's, which inserts one after the other
 --   a line of at most a tile           is a workgroup's, which makes all passes in shared memory
@@ -15,8 +15,10 @@
 --                                      sorted tiles to where their digits belong
 --
 -- Where a tile's digits belong depends on the tiles before it.  Each publishes, of each digit, its
--- own count (state 1), and the count of all tiles up to it (state 2), and looks back at those
--- before it until it finds the latter.  Workgroups start in their order, so those are on their way.
+-- own count as soon as it is known, and later the count of all tiles up to it: it looks back at
+-- those before it until it finds the latter.  Workgroups start in their order, so those are on
+-- their way.  The low bits of a state say which of the two it is; they are others in the next pass,
+-- so what the last one left there counts as nothing.
 local core = require "roc.core"
 local generated = require "roc.arrays.generated"
 local support = require "roc.builders.support"
@@ -85,44 +87,28 @@ local HEAD = [[
   local mine, below = wave * lanes * $each + lane, (1 << lane - 1) - 1
   local everyone = roc.wave.ballot(true)]]
 
--- Of the elements: the ranks `rank1`, … among those of their digit in the wavefront,
--- with the digit in the low bits, and the counts of the digits in each wavefront.  Where the line
--- has no element for a place of the tile, the tile has one of the greatest key, which comes after
--- all of the line.
-local RANK = [[
+-- Counts the digits of each wavefront's elements.  Where the line has no element for a place of the
+-- tile, the tile has one of the greatest key, which comes after all of the line.
+local TALLY = [[
     for k = item, $size // 32 * 256, $size do counts[k] = 0 end
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-$each_rank]]
+$each_tally
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)]]
 
-local EACH_RANK = [[
-    local rank# = 0
+local EACH_TALLY = [[
     do
       local v = values[#]
       $key
-      local digit = key >> shift & 255
-      local same = everyone
-      for bit = 0, 7 do
-        local is_zero = digit & 1 << bit == 0
-        local votes = roc.wave.ballot(is_zero)
-        if not is_zero then votes = votes ~ everyone end
-        same = same & votes
-      end
-      local before, slot = roc.math.popcount(same & below), (wave * 256 + digit & $slots) + 1
-      local start = counts[slot]
-      roc.wavebarrier()
-      if before == 0 then counts[slot] = start + roc.math.popcount(same) end
-      roc.wavebarrier()
-      rank# = (start + before & $last) << 8 | digit
+      roc.atomic.add(counts, wave * 256 + (key >> shift & 255) + 1, 1)
     end]]
 
 -- `total`: how many elements of the tile have the item's digit; the counts become those of the
 -- wavefronts before.
 local TOTAL = [[
-    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     local total = 0
     if item <= 256 then
       for w = 0, waves - 1 do
-        local slot = (w * 256 + item - 1 & $slots) + 1
+        local slot = w * 256 + item
         local count = counts[slot]
         counts[slot] = total
         total = total + count
@@ -146,23 +132,35 @@ local SCAN = [[
       for w = 1, wave do start = start + ends[w] end
     end]]
 
--- Makes the sorted tile.
+-- Makes the sorted tile.  Of the lanes of a digit the first moves the place where the next go.
 local PLACE = [[
     if item <= 256 then
       for w = 0, waves - 1 do
-        local slot = (w * 256 + item - 1 & $slots) + 1
+        local slot = w * 256 + item
         counts[slot] = counts[slot] + start
       end
     end
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-$each_place
-    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)]]
+$each_place]]
 
 local EACH_PLACE = [[
     do
-      local slot = (wave * 256 + (rank# & 255) & $slots) + 1
-      rank# = (counts[slot] + (rank# >> 8) & $last) + 1
-      tile[rank#] = values[#]
+      local v = values[#]
+      $key
+      local digit = key >> shift & 255
+      local same = everyone
+      for bit = 0, 7 do
+        local is_zero = digit & 1 << bit == 0
+        local votes = roc.wave.ballot(is_zero)
+        if not is_zero then votes = votes ~ everyone end
+        same = same & votes
+      end
+      local slot, before = wave * 256 + digit + 1, same & below
+      local place = counts[slot] + roc.math.popcount(before)
+      roc.wavebarrier()
+      if before == 0 then counts[slot] = place + roc.math.popcount(same) end
+      roc.wavebarrier()
+      tile[place + 1] = v
       $place_spot
     end]]
 
@@ -175,10 +173,11 @@ $head
   if line <= x.shape[1] $guard then
 $first
     for shift = 0, $most_shift, 8 do
-$rank
+$tally
 $total
 $scan
 $place
+      roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
 $each_again
       roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     end
@@ -190,7 +189,7 @@ end]=]
 
 -- The tile of a line: a whole one, of which all items have all their elements, or some.
 local FIRST = [[
-$each_spot_first
+    $first_spots
     if live == $tile then
 $each_first
     else
@@ -266,37 +265,45 @@ $head
   local tile, starts = roc.shared.array($tile, $bits), roc.shared.array(256, $wide)
   $spots
   local n, shift = x.shape[2], pass << 3 & $most_shift
+  local is_own, is_all = pass * 2 + 1 & 3, pass * 2 + 2 & 3
   local tiles = (n + $tile - 1) // $tile
   local group = roc.get_group_id(1) - 1
   local line, before = group // tiles + 1, group % tiles * $tile
   local live = math.min(n - before, $tile)
   if line <= x.shape[1] $guard then
 $first
-$rank
+$tally
 $total
-    if item == 256 then total = total - ($tile - live) end
-    local here, earlier = group * 256 + item, 0
-    local offset = ((line - 1) * $passes + pass) * 256 + item
-    if item <= 256 and here <= #states and offset >= 1 and offset <= #offsets then
-      roc.atomic.store(states, here, total << 2 | (before == 0 and 2 or 1))
-      offset = offsets[offset]
-      local nearest = before == 0 and 0 or here - 256
-      while nearest >= 1 do
-        local state = roc.atomic.load(states, nearest)
-        if state ~= 0 then
-          earlier = earlier + (state >> 2)
-          nearest = state & 3 == 2 and 0 or nearest - 256
-        end
-      end
-      if before > 0 then roc.atomic.store(states, here, earlier + total << 2 | 2) end
+    local here, offset = group * 256 + item, ((line - 1) * $passes + pass) * 256 + item
+    local has_digit = item <= 256 and here <= #states and offset >= 1 and offset <= #offsets
+    local own = total
+    if item == 256 then own = own - ($tile - live) end
+    if has_digit then
+      roc.atomic.store(states, here, own << 2 | (before == 0 and is_all or is_own))
     end
 $scan
-    if item <= 256 then starts[item] = offset + earlier - start - 1 end
 $place
+    if has_digit then
+$look_back
+    end
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
 $put_values
 $put_spots
   end
 end]=]
+
+local LOOK_BACK = [[
+      local earlier, nearest = 0, before == 0 and 0 or here - 256
+      while nearest >= 1 do
+        local state = roc.atomic.load(states, nearest)
+        local kind = state & 3
+        if kind == is_own or kind == is_all then
+          earlier = earlier + (state >> 2)
+          nearest = kind == is_all and 0 or nearest - 256
+        end
+      end
+      if before > 0 then roc.atomic.store(states, here, earlier + own << 2 | is_all) end
+      starts[item] = offsets[offset] + earlier - start - 1]]
 
 -- Puts the sorted tile where its digits belong.  A place is within the line unless that has been
 -- written meanwhile.
@@ -319,16 +326,10 @@ local EACH_PUT = [[
 
 local EACH_PUT_OF_SOME = string.gsub(EACH_PUT, "do", "if (# - 1) * $size + item <= live then", 1)
 
-local PUT_SPOTS = [[
-    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-$each_spot
-    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-$each_moved]]
-
+-- The places of the elements, loaded before the tile is made.
 local EACH_SPOT = [[
-    if mine + (# - 1) * lanes <= live then
-      spots[rank#] = $spot
-    end]]
+    local p# = 0
+    if mine + (# - 1) * lanes <= live then p# = $spot end]]
 
 local EACH_MOVED = [[
     if (# - 1) * $size + item <= live then
@@ -337,17 +338,16 @@ local EACH_MOVED = [[
 
 local TEXTS = { clear = CLEAR,
   insert = INSERT, block = BLOCK, count = COUNT, offsets = OFFSETS, sweep = SWEEP,
-  head = HEAD, first = FIRST, rank = RANK, total = TOTAL, scan = SCAN, place = PLACE,
-  put_values = PUT_VALUES,
+  head = HEAD, first = FIRST, tally = TALLY, total = TOTAL, scan = SCAN, place = PLACE,
+  look_back = LOOK_BACK, put_values = PUT_VALUES,
 }
 
 -- Texts that are repeated for each of an item's elements, whose number is # in them.
 local REPEATED = {
   each_first = EACH_FIRST, each_first_of_some = EACH_FIRST_OF_SOME,
-  each_spot_first = "$spot_first", each_to = "    local to# = 1",
-  each_put_of_some = EACH_PUT_OF_SOME,
-  each_rank = EACH_RANK, each_place = EACH_PLACE, each_again = EACH_AGAIN,
-  each_read = EACH_READ, each_count = EACH_COUNT, each_put = EACH_PUT, each_spot = EACH_SPOT,
+  each_spot = EACH_SPOT, each_to = "    local to# = 1", each_put_of_some = EACH_PUT_OF_SOME,
+  each_tally = EACH_TALLY, each_place = EACH_PLACE, each_again = EACH_AGAIN,
+  each_read = EACH_READ, each_count = EACH_COUNT, each_put = EACH_PUT,
   each_moved = EACH_MOVED,
 }
 
@@ -371,24 +371,24 @@ local function text_of(step, form)
   parameter("y", form.has_values)
   parameter("at", has_places and form.reads_places)
   parameter("moved", has_places)
-  local own = "mine + (# - 1) * lanes"
+  local own, before = "mine + (# - 1) * lanes", is_sweep and "before +" or ""
   local bits = form.dtype.itemsize * 8
   local size = WORKGROUPS[step] or SIZE
   local key, greatest = key_text(form.dtype, form.is_descending)
   local values = {
-    size = size, run = RUN, each = form.each, tile = size * form.each, last = size * form.each - 1,
-    slots = size // 32 * 256 - 1, passes = bits // 8, most_shift = bits - 8,
+    size = size, run = RUN, each = form.each, tile = size * form.each, passes = bits // 8,
+    most_shift = bits - 8,
     bits = string.format("%q", "int" .. bits), wide = string.format("%q", form.wide),
     key = key, greatest = greatest,
     most_place = form.wide == "int32" and 0x7fffffff or math.maxinteger,
     results = table.concat(results), guard = table.concat(guard, " and "),
-    before = is_sweep and "before +" or "",
+    before = before,
     spots = of_places "local spots = roc.shared.array($tile, $wide)",
-    spot_first = is_sweep and "" or of_places("    local p# = " .. own),
-    place_spot = is_sweep and "" or of_places "spots[rank#] = p#",
+    first_spots = of_places "$each_spot",
+    place_spot = of_places "spots[place + 1] = p#",
     again = of_places("p# = spots[" .. own .. "]"),
-    spot = string.format(form.reads_places and "at[line][before + %s]" or "before + %s", own),
-    put_spots = of_places(PUT_SPOTS),
+    spot = string.format(form.reads_places and "at[line][%s %s]" or "%s %s", before, own),
+    put_spots = of_places "$each_moved",
     put_value = of_values "y[line][to#] = v",
     put = step == "insert" and of_values "y[line][k] = x[line][place]\n"
       .. of_places "      moved[line][k] = place"
@@ -464,6 +464,7 @@ local function sort_long(bits, form, n, values, places)
   local tiles = (n + tile - 1) // tile
   local offsets <close> = count_digits(bits, form, lines, tiles, passes)
   local states <close> = core.device_array(lines * tiles * SIZE, form.wide)
+  launch("clear", form, #states, states)
   local function spare(dtype, is_wanted)
     return is_wanted and core.device_array({ lines, n }, dtype) or nil
   end
@@ -478,7 +479,6 @@ local function sort_long(bits, form, n, values, places)
       to, moved = spares[which], spots[which]
     end
     form.has_values, form.reads_places = to ~= nil, at ~= nil
-    launch("clear", form, #states, states)
     launch("sweep", form, lines * tiles, given(from, offsets, states, pass, to, at, moved))
     from, at = to, moved
   end
