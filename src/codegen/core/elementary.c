@@ -136,18 +136,37 @@ static pair product(const real *m, V a, V b) {
 
 /* ---- exponentials ------------------------------------------------------------------------ */
 
-/* 2^k, k a whole number within the normal exponents. */
+/* Added to a number that is small beside it, it rounds that to a whole one, which is then in the
+ * lowest bits.  Some processors are slow at rounding by itself. */
+static double rounding(const real *m) {
+  return ldexp(1.5, (int)m->digits - 1);
+}
+
+static double biased(const real *m) {
+  return rounding(m) + m->bias;
+}
+
+/* x times a factor, rounded. */
+static V nearest(const real *m, V x, double factor) {
+  V shift = number(m, rounding(m));
+  return sub(m, fma_of(m, x, number(m, factor), shift), shift);
+}
+
+/* 2^k of k + biased(m), k a whole number within the normal exponents. */
+static V power_of_shifted(const real *m, V shifted) {
+  V bits = LLVMBuildShl(m->b, as_bits(m, shifted), integer(m, m->digits - 1), "");
+  return as_float(m, bits);
+}
+
 static V power_of_two(const real *m, V k) {
-  double shift = ldexp(1.5, (int)m->digits - 1) + m->bias; /* k + bias in the lowest bits */
-  V bits = as_bits(m, add(m, k, number(m, shift)));
-  return as_float(m, LLVMBuildShl(m->b, bits, integer(m, m->digits - 1), ""));
+  return power_of_shifted(m, add(m, k, number(m, biased(m))));
 }
 
 /* value 2^k, where that may be denormal or infinite; |k| is within twice the exponents. */
 static V scale(const real *m, V value, V k) {
-  V half = unary(m, "llvm.rint", mul(m, k, number(m, 0.5)));
-  V first = mul(m, value, power_of_two(m, half));
-  return mul(m, first, power_of_two(m, sub(m, k, half)));
+  V half = fma_of(m, k, number(m, 0.5), number(m, biased(m)));
+  V rest = add(m, sub(m, k, half), number(m, 2 * biased(m))); /* exact: all are whole */
+  return mul(m, mul(m, value, power_of_shifted(m, half)), power_of_shifted(m, rest));
 }
 
 /* (e^r - 1 - r) / r^2 */
@@ -171,7 +190,7 @@ static pair small_expm1(const real *m, V r, V lo) {
 
 static V limit(const real *m, V x, double least, double most) {
   V at_least = choose(m, compare_to(m, LLVMRealOLT, x, least), number(m, least), x);
-  return choose(m, compare_to(m, LLVMRealOGT, x, most), number(m, most), at_least);
+  return choose(m, compare_to(m, LLVMRealOGT, at_least, most), number(m, most), at_least);
 }
 
 /* Beyond these, e^x is 0 and infinite. */
@@ -185,7 +204,7 @@ static double most_log(const real *m) {
 
 /* How often ln 2 goes into x, rounded; x less that. */
 static V reduce_log(const real *m, V x, V lo, pair *rest) {
-  V k = unary(m, "llvm.rint", mul(m, x, number(m, 0x1.71547652b82fep+0))), minus = neg(m, k);
+  V k = nearest(m, x, 0x1.71547652b82fep+0), minus = neg(m, k);
   *rest = fast_sum(m, fma_of(m, minus, number(m, m->ln2_hi), x),
                    fma_of(m, minus, number(m, m->ln2_lo), lo));
   return k;
@@ -207,7 +226,7 @@ static V small_exp(const real *m, V r) {
 
 /* e^x / 2^k, x within the limits; k is how often ln 2 goes into x, rounded. */
 static V exp_part(const real *m, V x, V *out_k) {
-  V k = unary(m, "llvm.rint", mul(m, x, number(m, 0x1.71547652b82fep+0))), minus = neg(m, k);
+  V k = nearest(m, x, 0x1.71547652b82fep+0), minus = neg(m, k);
   V r = fma_of(m, minus, number(m, m->ln2_hi), x);
   *out_k = k;
   return small_exp(m, fma_of(m, minus, number(m, m->ln2_lo), r));
@@ -223,7 +242,7 @@ LLVMValueRef roc_cg_exp2(roc_cg *cg, roc_value_type type, LLVMValueRef x) {
   real m = real_of(cg, type);
   bool is_wide = type == ROC_VT_F64;
   x = limit(&m, x, is_wide ? -1076 : -151, is_wide ? 1025 : 129);
-  V k = unary(&m, "llvm.rint", x);
+  V k = nearest(&m, x, 1);
   return scale(&m, small_exp(&m, mul(&m, sub(&m, x, k), number(&m, M_LN2))), k);
 }
 
