@@ -55,6 +55,22 @@ local function specs(make)
     end
   end)
 
+  it("sort lines whose elements have some digits in common", function()
+    local n = 4100
+    local given = roc.rng(3):integers(0, 255, { 2, n })
+    given[1] = given[1] + (given[1] % 7 << 40) - (5 << 20)
+    given[2] = -6
+    local a, opts = make(given), { descending = true }
+    local values, places = host(a:sort(opts)), host(a:argsort(opts))
+    for line = 1, 2 do
+      local v, at = values[line], places[line]
+      assert.are.equal(given[line][at]:tobytes(), v:copy():tobytes())
+      local v1, v2 = v[{ { 1, n - 1 } }], v[{ { 2, n } }]
+      local is_in_order = v1:gt(v2) | v1:eq(v2) & at[{ { 1, n - 1 } }]:lt(at[{ { 2, n } }])
+      assert.is_true(is_in_order:all())
+    end
+  end)
+
   it("sort every kind of dtype, NaN last", function()
     local floats = make(roc.array { 3, 0 / 0, -1, 1 / 0, 0 / 0, 2 })
     holds({ 3, 6, 1, 4, 2, 5 }, floats:argsort())

@@ -272,10 +272,15 @@ $head
   local live = math.min(n - before, $tile)
   if line <= x.shape[1] $guard then
 $first
+    local digits, here = ((line - 1) * $passes + pass) * 256, group * 256 + item
+    local has_digit = item <= 256 and here <= #states and digits >= 0 and digits + 256 <= #offsets
+$whether_one
+    if is_one then
+      if has_digit then roc.atomic.store(states, here, is_all) end
+$each_copied
+    else
 $tally
 $total
-    local here, offset = group * 256 + item, ((line - 1) * $passes + pass) * 256 + item
-    local has_digit = item <= 256 and here <= #states and offset >= 1 and offset <= #offsets
     local own = total
     if item == 256 then own = own - ($tile - live) end
     if has_digit then
@@ -289,8 +294,30 @@ $look_back
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
 $put_values
 $put_spots
+    end
   end
 end]=]
+
+local EACH_COPIED = [[
+      do
+        local k = mine + (# - 1) * lanes
+        if k <= live then
+          local v, to# = values[#], before + k
+          $put_value
+          $put_spot
+        end
+      end]]
+
+-- Whether all elements of the line have one digit, that of the first: then they stay in their order.
+local WHETHER_ONE = [[
+    local is_one = false
+    if digits >= 0 and digits + 256 <= #offsets then
+      local v = x[line][1]
+      $key
+      local digit, stop = key >> shift & 255, n
+      if digit < 255 then stop = offsets[digits + digit + 2] end
+      is_one = offsets[digits + digit + 1] == 0 and stop == n
+    end]]
 
 local LOOK_BACK = [[
       local earlier, nearest = 0, before == 0 and 0 or here - 256
@@ -303,7 +330,7 @@ local LOOK_BACK = [[
         end
       end
       if before > 0 then roc.atomic.store(states, here, earlier + own << 2 | is_all) end
-      starts[item] = offsets[offset] + earlier - start - 1]]
+      starts[item] = offsets[digits + item] + earlier - start - 1]]
 
 -- Puts the sorted tile where its digits belong.  A place is within the line unless that has been
 -- written meanwhile.
@@ -339,7 +366,7 @@ local EACH_MOVED = [[
 local TEXTS = { clear = CLEAR,
   insert = INSERT, block = BLOCK, count = COUNT, offsets = OFFSETS, sweep = SWEEP,
   head = HEAD, first = FIRST, tally = TALLY, total = TOTAL, scan = SCAN, place = PLACE,
-  look_back = LOOK_BACK, put_values = PUT_VALUES,
+  whether_one = WHETHER_ONE, look_back = LOOK_BACK, put_values = PUT_VALUES,
 }
 
 -- Texts that are repeated for each of an item's elements, whose number is # in them.
@@ -348,7 +375,7 @@ local REPEATED = {
   each_spot = EACH_SPOT, each_to = "    local to# = 1", each_put_of_some = EACH_PUT_OF_SOME,
   each_tally = EACH_TALLY, each_place = EACH_PLACE, each_again = EACH_AGAIN,
   each_read = EACH_READ, each_count = EACH_COUNT, each_put = EACH_PUT,
-  each_moved = EACH_MOVED,
+  each_moved = EACH_MOVED, each_copied = EACH_COPIED,
 }
 
 -- Items of a workgroup, of the steps for which that matters.
@@ -379,7 +406,7 @@ local function text_of(step, form)
     size = size, run = RUN, each = form.each, tile = size * form.each, passes = bits // 8,
     most_shift = bits - 8,
     bits = string.format("%q", "int" .. bits), wide = string.format("%q", form.wide),
-    key = key, greatest = greatest,
+    key = key, greatest = string.format("0x%x", greatest),
     most_place = form.wide == "int32" and 0x7fffffff or math.maxinteger,
     results = table.concat(results), guard = table.concat(guard, " and "),
     before = before,
@@ -389,7 +416,7 @@ local function text_of(step, form)
     again = of_places("p# = spots[" .. own .. "]"),
     spot = string.format(form.reads_places and "at[line][%s %s]" or "%s %s", before, own),
     put_spots = of_places "$each_moved",
-    put_value = of_values "y[line][to#] = v",
+    put_value = of_values "y[line][to#] = v", put_spot = of_places "moved[line][to#] = p#",
     put = step == "insert" and of_values "y[line][k] = x[line][place]\n"
       .. of_places "      moved[line][k] = place"
       or of_values "y[line][k] = tile[k]\n" .. of_places "      moved[line][k] = spots[k]",
