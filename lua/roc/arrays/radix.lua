@@ -224,9 +224,16 @@ function(x, offsets)
   for k = item, $passes * 256, $size do counts[k] = 0 end
   roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
   if line <= x.shape[1] then
-    for first = group * $tile + item, n, groups * $tile do
+    for before = group * $tile, n - 1, groups * $tile do
+      if before + $tile <= n then
 $each_read
 $each_count
+      else
+        for k = before + item, n, $size do
+          local v1 = x[line][k]
+$count_first
+        end
+      end
     end
   end
   roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
@@ -236,18 +243,16 @@ $each_count
   end
 end]=]
 
-local EACH_READ = [[
-      local v# = 0
-      if first + (# - 1) * $size <= n then v# = x[line][first + (# - 1) * $size] end]]
+local EACH_READ = "        local v# = x[line][before + item + (# - 1) * $size]"
 
 local EACH_COUNT = [[
-      if first + (# - 1) * $size <= n then
-        local v = v#
-        $key
-        for pass = 0, $passes - 1 do
-          roc.atomic.add(counts, pass * 256 + (key >> 8 * pass & 255) + 1, 1)
-        end
-      end]]
+        do
+          local v = v#
+          $key
+          for pass = 0, $passes - 1 do
+            roc.atomic.add(counts, pass * 256 + (key >> 8 * pass & 255) + 1, 1)
+          end
+        end]]
 
 local OFFSETS = [=[
 function(offsets)
@@ -422,6 +427,7 @@ local function text_of(step, form)
       or of_values "y[line][k] = tile[k]\n" .. of_places "      moved[line][k] = spots[k]",
   }
   for name, text in pairs(TEXTS) do values[name] = text end
+  values.count_first = support.repeated(support.fill_in(EACH_COUNT, values), 1)
   for name, text in pairs(REPEATED) do
     values[name] = support.repeated(support.fill_in(text, values), form.each)
   end
