@@ -56,7 +56,7 @@ local function specs(make)
   end)
 
   it("sort lines whose elements have some digits in common", function()
-    local n = 4100
+    local n = 5700
     local given = roc.rng(3):integers(0, 255, { 2, n })
     given[1] = given[1] + (given[1] % 7 << 40) - (5 << 20)
     given[2] = -6

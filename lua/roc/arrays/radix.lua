@@ -30,6 +30,8 @@ local M = {}
 local SIZE = 256 -- items of a workgroup, values of a digit
 local SWEEP_SIZE = 512 -- items of a workgroup of a sweep
 local RUN = 32   -- elements that an item sorts
+local MOST_EACH = 16 -- elements of a tile that an item has
+local LEAST_SHARED = 64 << 10 -- bytes, which a workgroup of every GPU may have
 local MOST_COUNTING = 2048 -- workgroups that count
 local MOST_NARROW = 1 << 29 -- elements that a state of 32 bits counts
 
@@ -313,7 +315,7 @@ local EACH_COPIED = [[
         end
       end]]
 
--- Whether all elements of the line have one digit, that of the first: then they stay in their order.
+-- Whether all elements of the line have the digit of the first one: then they stay in their order.
 local WHETHER_ONE = [[
     local is_one = false
     if digits >= 0 and digits + 256 <= #offsets then
@@ -324,18 +326,30 @@ local WHETHER_ONE = [[
       is_one = offsets[digits + digit + 1] == 0 and stop == n
     end]]
 
+-- The states of several tiles are asked for at a time, and taken up to one that is not there yet.
+local WINDOW = 4
 local LOOK_BACK = [[
       local earlier, nearest = 0, before == 0 and 0 or here - 256
       while nearest >= 1 do
-        local state = roc.atomic.load(states, nearest)
-        local kind = state & 3
-        if kind == is_own or kind == is_all then
-          earlier = earlier + (state >> 2)
-          nearest = kind == is_all and 0 or nearest - 256
-        end
+$each_state
+        local is_there = true
+$each_seen
       end
       if before > 0 then roc.atomic.store(states, here, earlier + own << 2 | is_all) end
       starts[item] = offsets[digits + item] + earlier - start - 1]]
+
+local EACH_STATE =
+  "        local state# = roc.atomic.load(states, math.max(nearest - (# - 1) * 256, 1))"
+
+local EACH_SEEN = [[
+        if is_there and nearest >= 1 then
+          local kind = state# & 3
+          is_there = kind == is_own or kind == is_all
+          if is_there then
+            earlier = earlier + (state# >> 2)
+            nearest = kind == is_all and 0 or nearest - 256
+          end
+        end]]
 
 -- Puts the sorted tile where its digits belong.  A place is within the line unless that has been
 -- written meanwhile.
@@ -371,7 +385,10 @@ local EACH_MOVED = [[
 local TEXTS = { clear = CLEAR,
   insert = INSERT, block = BLOCK, count = COUNT, offsets = OFFSETS, sweep = SWEEP,
   head = HEAD, first = FIRST, tally = TALLY, total = TOTAL, scan = SCAN, place = PLACE,
-  whether_one = WHETHER_ONE, look_back = LOOK_BACK, put_values = PUT_VALUES,
+  whether_one = WHETHER_ONE, look_back = support.fill_in(LOOK_BACK, {
+    each_state = support.repeated(EACH_STATE, WINDOW),
+    each_seen = support.repeated(EACH_SEEN, WINDOW) }),
+  put_values = PUT_VALUES,
 }
 
 -- Texts that are repeated for each of an item's elements, whose number is # in them.
@@ -455,11 +472,12 @@ local function launch(step, form, count, ...)
   end
 end
 
--- The elements of a tile that an item has: as many as registers and shared memory have room for.
+-- The elements of a tile that an item has: as many as shared memory has room for beside the counts
+-- of digits, and where they start.
 local function most_each(form, size)
-  local is_wide = form.dtype.itemsize == 8
-  if form.has_places and is_wide then return 2048 // size end
-  return (form.has_places or is_wide) and 8 or 16
+  local of_places = form.has_places and core.dtypes[form.wide].itemsize or 0
+  local left = LEAST_SHARED - size // 32 * (256 + 1) * 4 - 256 * 8
+  return math.min(MOST_EACH, left // (size * (form.dtype.itemsize + of_places)))
 end
 
 -- The given arrays without those that are not there.
