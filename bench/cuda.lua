@@ -231,7 +231,7 @@ end
 row("matmul", SIDE, function(n, check)
   local a, b, c = floats { n, n }, floats { n, n }, floats { n, n }
   local groups = groups_of(n, gemm.BLOCK)
-  local kernel = gemm.blocked_for(roc.float32, check)[{ { groups, groups },
+  local kernel = gemm.paired_for(roc.float32, check)[{ { groups, groups },
     { gemm.SIDE, gemm.SIDE } }]
   return function() kernel(a, b, c) end
 end)

@@ -126,9 +126,118 @@ function gemm.blocked_for(dtype, check)
   end, { name = "gemm_blocked", check = check, workgroup = { SIDE, SIDE } })
 end
 
---- The blocked kernel for float32, the quickest on GPUs.  Launch it in whole groups:
+--- The blocked kernel for float32.  Launch it in whole groups:
 --- `blocked[{ { ceil(n / BLOCK), ceil(m / BLOCK) }, { SIDE, SIDE } }](a, b, c)`.
 gemm.blocked = gemm.blocked_for(roc.float32)
+
+local HALF = BLOCK // 2
+local PAIR = 2 * DEPTH
+
+-- The next elements of an item: four rows of `a` and four columns of `b`, which are inside both.
+local function fetch(next_a, next_b, a, b, row, column, k_a, k_b)
+  for s = 0, 3 do
+    next_a[s + 1], next_b[s + 1] = a[row + s * 32][k_a], b[k_b][column + s * 32]
+  end
+end
+
+-- The same with zeros for what is outside, or beyond `last`.
+local function fetch_some(next_a, next_b, a, b, row, column, k_a, k_b, last)
+  for s = 0, 3 do
+    next_a[s + 1], next_b[s + 1] = 0, 0
+    if row + s * 32 <= a.shape[1] and k_a <= last then next_a[s + 1] = a[row + s * 32][k_a] end
+    if column + s * 32 <= b.shape[2] and k_b <= last then
+      next_b[s + 1] = b[k_b][column + s * 32]
+    end
+  end
+end
+
+local function store(block_a, block_b, next_a, next_b, row, column, k_a, k_b)
+  for s = 0, 3 do
+    block_a[k_a][row + s * 32], block_b[k_b][column + s * 32] = next_a[s + 1], next_b[s + 1]
+  end
+end
+
+-- Adds the product of two blocks to the sums of item x, y: four neighbours, and four in the other
+-- half, so that the items of a wave use all banks.
+local function multiply(sums, mine_a, mine_b, block_a, block_b, x, y)
+  for k = 1, DEPTH do
+    for i = 1, 4 do
+      local at_a, at_b = (y - 1) * 4 + i, (x - 1) * 4 + i
+      mine_a[i], mine_a[i + 4] = block_a[k][at_a], block_a[k][HALF + at_a]
+      mine_b[i], mine_b[i + 4] = block_b[k][at_b], block_b[k][HALF + at_b]
+    end
+    for i = 1, EACH do
+      for j = 1, EACH do sums[i][j] = sums[i][j] + mine_a[i] * mine_b[j] end
+    end
+  end
+end
+
+---Makes the blocked kernel whose blocks come in pairs: one is multiplied while the other is filled.
+---Each has its place in shared memory, and a workgroup inside of `c` compares nothing on its way.
+---What is left of whole pairs, and what a workgroup at the edge has, comes first, block by block.
+---@param dtype roc.DType of numbers
+---@param check? boolean false: an unchecked kernel
+---@return roc.Kernel
+function gemm.paired_for(dtype, check)
+  return roc.kernel(function(a, b, c)
+    local first_a = roc.shared.array({ DEPTH, BLOCK + GAP }, dtype) -- columns of `a`
+    local second_a = roc.shared.array({ DEPTH, BLOCK + GAP }, dtype)
+    local first_b = roc.shared.array({ DEPTH, BLOCK }, dtype)
+    local second_b = roc.shared.array({ DEPTH, BLOCK }, dtype)
+    local sums = roc.private.array({ EACH, EACH }, dtype)
+    local mine_a, mine_b = roc.private.array(EACH, dtype), roc.private.array(EACH, dtype)
+    local next_a, next_b = roc.private.array(4, dtype), roc.private.array(4, dtype)
+    local x, y = roc.get_local_id(1), roc.get_local_id(2)
+    local row0, column0 = (roc.get_group_id(2) - 1) * BLOCK, (roc.get_group_id(1) - 1) * BLOCK
+    local m, n, depth = a.shape[1], b.shape[2], math.min(a.shape[2], b.shape[1])
+    -- What an item brings of `a`: one of each 32 rows; of `b`: one of each 32 columns.
+    local item = (y - 1) * SIDE + x - 1
+    local row_a, k_a = item // DEPTH + 1, item % DEPTH + 1
+    local k_b, column_b = item // 32 + 1, item % 32 + 1
+    local row, column = row0 + row_a, column0 + column_b
+    for i = 1, EACH do
+      for j = 1, EACH do sums[i][j] = 0 end
+    end
+    local is_inside = row0 + BLOCK <= m and column0 + BLOCK <= n
+    local rest = math.min(is_inside and depth % PAIR or depth, depth)
+    for k0 = 0, rest - 1, DEPTH do
+      fetch_some(next_a, next_b, a, b, row, column, k0 + k_a, k0 + k_b, rest)
+      store(first_a, first_b, next_a, next_b, row_a, column_b, k_a, k_b)
+      roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+      multiply(sums, mine_a, mine_b, first_a, first_b, x, y)
+      roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+    end
+    if is_inside and rest + PAIR <= depth then
+      fetch(next_a, next_b, a, b, row, column, rest + k_a, rest + k_b)
+      store(first_a, first_b, next_a, next_b, row_a, column_b, k_a, k_b)
+      roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+      for k0 = rest, depth - PAIR, PAIR do
+        local second, third = k0 + DEPTH, k0 + PAIR
+        fetch(next_a, next_b, a, b, row, column, second + k_a, second + k_b)
+        multiply(sums, mine_a, mine_b, first_a, first_b, x, y)
+        store(second_a, second_b, next_a, next_b, row_a, column_b, k_a, k_b)
+        roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+        local goes_on = third + DEPTH <= depth
+        if goes_on then fetch(next_a, next_b, a, b, row, column, third + k_a, third + k_b) end
+        multiply(sums, mine_a, mine_b, second_a, second_b, x, y)
+        if goes_on then
+          store(first_a, first_b, next_a, next_b, row_a, column_b, k_a, k_b)
+        end
+        roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+      end
+    end
+    for i = 1, EACH do
+      local to_row = row0 + (i - 1) // 4 * HALF + (y - 1) * 4 + (i - 1) % 4 + 1
+      for j = 1, EACH do
+        local to = column0 + (j - 1) // 4 * HALF + (x - 1) * 4 + (j - 1) % 4 + 1
+        if to_row <= c.shape[1] and to <= c.shape[2] then c[to_row][to] = sums[i][j] end
+      end
+    end
+  end, { name = "gemm_paired", check = check, workgroup = { SIDE, SIDE } })
+end
+
+--- The paired kernel for float32, the quickest on GPUs.  Launch it as the blocked one.
+gemm.paired = gemm.paired_for(roc.float32)
 
 local ROUNDS = 4 -- rows and columns of an item
 local SPREAD = SIDE * ROUNDS -- of c a workgroup
@@ -194,7 +303,7 @@ local function whole_groups(kernel, c, block, side)
 end
 
 -- How to run the product: one element an item, tiles, or blocks.
-local CHOICES = { "naive", 8, 16, 32, "blocked", "spread" }
+local CHOICES = { "naive", 8, 16, 32, "blocked", "paired", "spread" }
 
 ---The quickest of these kernels for the arrays' device, dtype and shapes, found by roc.tune, which
 ---writes products into `c`, and keeps on disk what it has found.
@@ -202,13 +311,15 @@ local CHOICES = { "naive", 8, 16, 32, "blocked", "spread" }
 ---@param b roc.DeviceArray
 ---@param c roc.DeviceArray
 ---@return fun(a: roc.DeviceArray, b: roc.DeviceArray, c: roc.DeviceArray) run
----@return string | integer choice "naive", the tile's side, "blocked" or "spread"
+---@return string | integer choice "naive", the tile's side, "blocked", "paired" or "spread"
 function gemm.tuned(a, b, c)
   return roc.tune(function(choice)
     if choice == "naive" then
       return whole_groups(gemm.naive, c, TILE, TILE)
     elseif choice == "blocked" then
       return whole_groups(gemm.blocked_for(c.dtype), c, BLOCK, SIDE)
+    elseif choice == "paired" then
+      return whole_groups(gemm.paired_for(c.dtype), c, BLOCK, SIDE)
     elseif choice == "spread" then
       return whole_groups(gemm.spread_for(c.dtype), c, SPREAD, SIDE)
     end

@@ -74,12 +74,12 @@ devices.each(function(device)
       end
     end)
 
-    for _, name in ipairs { "blocked", "spread" } do
+    for _, name in ipairs { "blocked", "paired", "spread" } do
       it(name .. " gemm multiplies matrices, whole blocks and edges", function()
         local gemm = require "roc.kernels.gemm"
-        local block = name == "blocked" and gemm.BLOCK or gemm.SPREAD
-        for _, case in ipairs(device.kind == "sim" and { { 5, 9, 3 } }
-          or { { 5, 9, 3 }, { 130, 11, 128 } }) do
+        local block = name == "spread" and gemm.SPREAD or gemm.BLOCK
+        for _, case in ipairs(device.kind == "sim" and { { 5, name == "paired" and 3 or 9, 3 } }
+          or { { 5, 9, 3 }, { 130, name == "paired" and 37 or 11, 128 } }) do
           local m, k, n = table.unpack(case)
           local a, b = matrix(m, k), matrix(k, n)
           local c = devices.zeros({ m, n }, "float32")
