@@ -12,6 +12,9 @@
 void cpu_loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const char *name) {
   roc_cg *cg = s->cg;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
+  /* LLVM would look at what the count was computed from for each question about the loop, which is
+   * much where a guard bounds it: a twentieth of the time that a short kernel takes. */
+  if (!LLVMIsConstant(count)) count = LLVMBuildFreeze(cg->b, count, "");
   loop->count = count;
   loop->head = roc_cg_block(cg, name);
   loop->done = roc_cg_block(cg, "done");
