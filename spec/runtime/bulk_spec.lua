@@ -39,6 +39,12 @@ describe("a large block", function()
     end)
   end
 
+  it("is copied on the host, a part by each thread", function()
+    local range = roc.range(1, SIZE):astype("int32")
+    local copy = range:slice(1, 4, SIZE):copy()
+    for _, i in ipairs(some_of(SIZE - 3)) do assert.equal(i + 3, copy[i]) end
+  end)
+
   it("is filled and copied by a stream, as by one thread", function()
     local stream <close> = roc.stream()
     local n = SIZE // 4

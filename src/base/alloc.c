@@ -50,11 +50,21 @@ void *roc_alloc_aligned(size_t nbytes, size_t alignment) {
   return count_block(block);
 }
 
-void *roc_alloc_pages(size_t nbytes, size_t alignment) {
-  if (nbytes < HUGE_PAGE_FROM) return roc_alloc_aligned(nbytes, alignment);
-  void *block = roc_alloc_aligned(nbytes, HUGE_PAGE);
-  if (block) madvise(block, nbytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+/* The huge pages that lie in the block as a whole. */
+static void *advise_huge_pages(void *block, size_t nbytes) {
+  if (!block || nbytes < HUGE_PAGE_FROM) return block;
+  size_t before = -(uintptr_t)block % HUGE_PAGE;
+  madvise((char *)block + before, (nbytes - before) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
   return block;
+}
+
+void *roc_alloc_pages(size_t nbytes, size_t alignment) {
+  size_t by = nbytes < HUGE_PAGE_FROM ? alignment : HUGE_PAGE;
+  return advise_huge_pages(roc_alloc_aligned(nbytes, by), nbytes);
+}
+
+void *roc_zalloc_pages(size_t nbytes) {
+  return advise_huge_pages(roc_zalloc(nbytes), nbytes);
 }
 
 void roc_free(void *block) {

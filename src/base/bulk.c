@@ -6,9 +6,16 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/thread.h"
+
 #ifdef __x86_64__
 #include <emmintrin.h>
 #endif
+
+enum {
+  PART_LEAST = 8 << 20, /* bytes of a thread, which take it a millisecond */
+  PAGE_MOST = 2 << 20,  /* parts end at whole pages, which one thread alone touches */
+};
 
 void roc_fill(void *dst, const void *pattern, size_t pattern_bytes, size_t nbytes) {
   const unsigned char *p = pattern;
@@ -85,3 +92,50 @@ void roc_fill_past_caches(void *dst, const void *pattern, size_t pattern_bytes, 
 }
 
 #endif
+
+/* ---- by threads -------------------------------------------------------------------------- */
+
+typedef struct job {
+  char *dst;
+  const char *src; /* NULL: a fill */
+  const void *pattern;
+  size_t pattern_bytes, nbytes, part_bytes;
+} job;
+
+static void run_bytes(const job *j, size_t at, size_t nbytes) {
+  if (j->src) {
+    roc_copy_past_caches(j->dst + at, j->src + at, nbytes);
+  } else {
+    roc_fill_past_caches(j->dst + at, j->pattern, j->pattern_bytes, nbytes);
+  }
+}
+
+static void run_part(void *ud, uint32_t part) {
+  const job *j = ud;
+  size_t at = part * j->part_bytes;
+  if (at >= j->nbytes) return;
+  run_bytes(j, at, j->nbytes - at < j->part_bytes ? j->nbytes - at : j->part_bytes);
+}
+
+static void run_job(job *j, uint32_t threads) {
+  size_t parts = j->nbytes / PART_LEAST;
+  if (parts > threads) parts = threads;
+  if (parts > ROC_THREAD_PARTS) parts = ROC_THREAD_PARTS;
+  if (parts < 2) {
+    run_bytes(j, 0, j->nbytes);
+    return;
+  }
+  j->part_bytes = (j->nbytes / parts / PAGE_MOST + 1) * PAGE_MOST;
+  roc_thread_each((uint32_t)parts, run_part, j);
+}
+
+void roc_fill_by_threads(void *dst, const void *pattern, size_t pattern_bytes, size_t nbytes,
+                         uint32_t threads) {
+  job j = {.dst = dst, .pattern = pattern, .pattern_bytes = pattern_bytes, .nbytes = nbytes};
+  run_job(&j, threads);
+}
+
+void roc_copy_by_threads(void *dst, const void *src, size_t nbytes, uint32_t threads) {
+  job j = {.dst = dst, .src = src, .nbytes = nbytes};
+  run_job(&j, threads);
+}

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/bulk.h"
+#include "device/cpu/pool.h"
 #include "runtime/array/convert.h"
 
 /* Positions in two arrays of one shape.  `run` elements lie a_step / b_step bytes apart. */
@@ -83,6 +84,20 @@ static bool walk_next(walk *w) {
 
 /* ---- raw elements ------------------------------------------------------------------------ */
 
+/* That may take a large block: as many as the cpu device has. */
+static uint32_t count_threads(void) {
+  uint32_t threads;
+  return roc_cpu_thread_count(&threads, NULL) == ROC_OK ? threads : 1;
+}
+
+static void copy_block(char *dst, const char *src, size_t nbytes) {
+  if (nbytes < ROC_BULK_BYTES) {
+    memcpy(dst, src, nbytes);
+  } else {
+    roc_copy_by_threads(dst, src, nbytes, count_threads());
+  }
+}
+
 /* A constant size lets the compiler make each memcpy one move. */
 #define COPY_STRIDED(bytes)                                  \
   for (int64_t i = 0; i < n; i++) {                          \
@@ -92,7 +107,7 @@ static bool walk_next(walk *w) {
 static void copy_run(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n,
                      size_t itemsize) {
   if (n == 1 || (dst_step == (int64_t)itemsize && src_step == (int64_t)itemsize)) {
-    memcpy(dst, src, (size_t)n * itemsize);
+    copy_block(dst, src, (size_t)n * itemsize);
     return;
   }
   switch (itemsize) {
@@ -248,7 +263,7 @@ static void fill_run(char *dst, int64_t dst_step, const void *element, int64_t n
   } else if (nbytes < ROC_BULK_BYTES) {
     roc_fill(dst, element, itemsize, nbytes);
   } else {
-    roc_fill_past_caches(dst, element, itemsize, nbytes);
+    roc_fill_by_threads(dst, element, itemsize, nbytes, count_threads());
   }
 }
 

@@ -30,7 +30,7 @@ roc_status roc_buffer_alloc_host(roc_buffer *buffer, bool zeroed, roc_error *err
   size_t padded;
   if (!roc_add_size(buffer->nbytes, HOST_ALIGNMENT, &padded)) return fail_oom(buffer->nbytes, err);
   /* calloc leaves large blocks to the kernel's lazily zeroed pages; hence the padding by hand. */
-  void *block = zeroed ? roc_zalloc(padded) : roc_alloc_pages(padded, HOST_ALIGNMENT);
+  void *block = zeroed ? roc_zalloc_pages(padded) : roc_alloc_pages(padded, HOST_ALIGNMENT);
   if (!block) return fail_oom(buffer->nbytes, err);
   uintptr_t aligned = ((uintptr_t)block + HOST_ALIGNMENT - 1) & ~(uintptr_t)(HOST_ALIGNMENT - 1);
   buffer->address = (roc_devptr)aligned;
