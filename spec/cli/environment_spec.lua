@@ -26,6 +26,7 @@ local VARIABLES = {
     "a processor that LLVM knows, such as x86-64-v3" },
   ROCLUA_CPU_THREADS = { "cpu", { "", "1" }, { "0", "-1", "two", "1025" },
     "a number from 1 to 1024" },
+  ROCLUA_CPU_PINNED = { "cpu", { "", "0", "1" }, { "yes", "2" }, "0 or 1" },
   ROCLUA_CPU_DEVICES = { "cpu", { "", "2" }, { "0", "17", "+1" }, "a number from 1 to 16" },
   ROCLUA_HSA_QUEUES = { "hsa", { "", "1" }, { "0", "17", "x" }, "a number from 1 to 16" },
   ROCLUA_EMULATE_THREADS = { "hsa", { "", "1" }, { "0", "257", "x" }, "a number from 1 to 256" },

@@ -173,4 +173,33 @@ describe("the environment", function()
     assert.is_false(ok)
     assert.is_truthy(output:find("ROCLUA_CPU_THREADS is 'many', expected a number", 1, true))
   end)
+
+  it("keeps each thread on a core of its own with ROCLUA_CPU_PINNED", function()
+    local SCRIPT = [[
+      local a = roc.device_array(1 << 23, "float32"):fill(1.5)
+      local function allowed(path)
+        return io.open(path):read("a"):match("Cpus_allowed_list:%s*(%S+)")
+      end
+      local cores = {}
+      for path in io.popen("ls -d /proc/" .. io.open("/proc/self/stat"):read("n")
+          .. "/task/*/status"):lines() do
+        local list = allowed(path)
+        if list ~= allowed("/proc/self/status") then cores[#cores + 1] = list end
+      end
+      table.sort(cores)
+      io.write(table.concat(cores, " "))
+    ]]
+    local list = io.open("/proc/self/status"):read("a"):match("Cpus_allowed_list:%s*(%S+)")
+    local first, last = list:match("^(%d+)[-,](%d+)")
+    if not first then return pending("one core alone may be used") end
+    if list:find("^%d+-") then last = first + 1 end
+    local ok, output = run(SCRIPT, "ROCLUA_DEVICE=cpu ROCLUA_CPU_THREADS=2 ROCLUA_CPU_PINNED=1")
+    assert.is_true(ok, output)
+    local expected = { tostring(first), ("%d"):format(last) }
+    table.sort(expected)
+    assert.equal(table.concat(expected, " "), output)
+    ok, output = run(SCRIPT, "ROCLUA_DEVICE=cpu ROCLUA_CPU_THREADS=2 ROCLUA_CPU_PINNED=0")
+    assert.is_true(ok, output)
+    assert.equal("", output)
+  end)
 end)

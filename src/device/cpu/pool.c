@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/thread.h"
+#include "device/cpu/pinning.h"
 #include "device/cpu/quota.h"
 
 enum {
@@ -62,9 +63,12 @@ roc_status roc_cpu_thread_count(uint32_t *out_count, roc_error *err) {
 roc_status roc_cpu_pool_init(roc_cpu_pool *pool, uint32_t ordinal, uint32_t device_count,
                              roc_error *err) {
   uint32_t total;
+  bool is_pinned;
   ROC_TRY(roc_cpu_thread_count(&total, err));
-  uint32_t part = total * (ordinal + 1) / device_count - total * ordinal / device_count;
-  *pool = (roc_cpu_pool){.size = part ? part : 1};
+  ROC_TRY(roc_cpu_is_pinned(&is_pinned, err));
+  uint32_t first = total * ordinal / device_count;
+  uint32_t part = total * (ordinal + 1) / device_count - first;
+  *pool = (roc_cpu_pool){.size = part ? part : 1, .is_pinned = is_pinned, .first_core = first};
   pool->last_link = &pool->first_task;
   pthread_cond_init(&pool->work_came, NULL);
   return ROC_OK;
@@ -255,6 +259,7 @@ bool roc_cpu_pool_start(roc_cpu_pool *pool) {
   while (pool->thread_count < pool->size) {
     pthread_t *thread = &pool->threads[pool->thread_count];
     if (roc_thread_start(thread, ROC_THREAD_DEEP_STACK, run_worker, pool) != 0) break;
+    if (pool->is_pinned) roc_cpu_pin(*thread, pool->first_core + pool->thread_count);
     pool->thread_count++;
   }
   return pool->thread_count > 0;

@@ -52,7 +52,9 @@ struct roc_cpu_left {
 };
 
 typedef struct roc_cpu_pool {
-  uint32_t size; /* threads it is to have; constant */
+  uint32_t size; /* threads it is to have; constant, as the next two */
+  bool is_pinned;
+  uint32_t first_core; /* of a pinned pool: the first thread's */
   roc_cpu_task *first_task, **last_link;
   roc_cpu_left *first_left;
   _Atomic uint32_t listed_count; /* read by spinning workers without the lock */
