@@ -1,26 +1,32 @@
 -- The cpu device against C with OpenMP by gcc and clang, OpenCL (PoCL) and numba on this machine,
 -- in one run: build/release/bin/roclua bench/cpu.lua [scale [repeats [python]]]
--- Prints a line a kernel: our least time, the peers', our time over that of the best of them (below
--- 1: ours is faster), and checked over unchecked.  A peer that is not installed is "absent".
+-- Prints a line for each kernel with one thread, and one with as many as the device has: our least
+-- time, the peers', our time over that of the best of them (below 1: ours is faster), and checked
+-- over unchecked.  A peer that is not installed is "absent".
 -- `scale` divides the sizes, for a quick look; on a machine that does other things, too, the least
--- of many `repeats` is right.  `python` is one that has numba.
+-- of many `repeats` is right.  `python` is one that has numba.  ROCLUA_CPU=x86-64-v3 makes our code
+-- and the C programs for that processor.
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 local histogram = require "roc.kernels.histogram"
 local reduce = require "roc.kernels.reduce"
 local transpose = require "roc.kernels.transpose"
 
+-- A process has one number of threads, so each line's times are those of programs that it starts;
+-- ours is this script with the name of a kernel in front.
+local only = arg[1] and not tonumber(arg[1]) and table.remove(arg, 1)
 local scale = tonumber(arg[1]) or 1
 local REPEATS = tonumber(arg[2]) or 5
 local PYTHON = arg[3] or "python3"
-local FLAGS = "-O3 -march=native -fopenmp"
+local MARCH = os.getenv "ROCLUA_CPU" or "native"
+local FLAGS = ("-O3 -march=%s -fopenmp"):format(MARCH)
 
 local device = roc.current_device()
 
 -- Programs that run the same kernels: the heads of their columns, what makes or finds them, and how
 -- they are called.
 local function c_peer(head, compiler)
-  local path = "build/bench/openmp-" .. compiler
+  local path = ("build/bench/openmp-%s-%s"):format(compiler, MARCH)
   return { head = head, run = path,
     build = ("%s %s bench/peers/openmp.c -o %s"):format(compiler, FLAGS, path) }
 end
@@ -39,12 +45,19 @@ local function build_peers()
   for _, peer in ipairs(peers) do peer.is_built = os.execute(peer.build .. " 2>/dev/null") end
 end
 
+-- The numbers that a program prints when it and its kinds of threads are told how many to use.
+local function numbers_of(threads, command)
+  local names = { "ROCLUA_CPU_THREADS", "OMP_NUM_THREADS", "POCL_MAX_PTHREAD_COUNT",
+    "NUMBA_NUM_THREADS" }
+  for i, name in ipairs(names) do names[i] = ("%s=%d"):format(name, threads) end
+  local pipe <close> = assert(io.popen(("env %s %s"):format(table.concat(names, " "), command)))
+  return pipe:read("n", "n")
+end
+
 -- Milliseconds, or nothing where the peer is not there.
-local function peer_time(peer, bench)
+local function peer_time(peer, bench, threads)
   if not peer.is_built then return nil end
-  local pipe <close> =
-    assert(io.popen(("%s %s %d %d"):format(peer.run, bench.name, bench.n, REPEATS)))
-  local took = tonumber(pipe:read("l"))
+  local took = numbers_of(threads, ("%s %s %d %d"):format(peer.run, bench.name, bench.n, REPEATS))
   return took and took * 1e3
 end
 
@@ -143,24 +156,42 @@ local benches = {
   end },
 }
 
+-- Seconds, checked and unchecked.
+local function own_times(bench)
+  local checked = least_time(bench.make(true))
+  collectgarbage()
+  return checked, least_time(bench.make(false))
+end
+
+local function report(bench, threads)
+  local checked, unchecked = numbers_of(threads, ("%s bench/cpu.lua %s %g %d"):format(arg[-1],
+    bench.name, scale, REPEATS))
+  checked, unchecked = checked * 1e3, unchecked * 1e3
+  local best, columns = math.huge, {}
+  for i, peer in ipairs(peers) do
+    local took = peer_time(peer, bench, threads)
+    best = math.min(best, took or best)
+    columns[i] = took and ("%9.3f"):format(took) or ("%9s"):format("absent")
+  end
+  print(("%-13s %9d %7d %9.3f %s %8s %18.2f"):format(bench.name, bench.n, threads, checked,
+    table.concat(columns, " "), best < math.huge and ("%.2f"):format(checked / best) or "-",
+    checked / unchecked))
+end
+
+if only then
+  for _, bench in ipairs(benches) do
+    if bench.name == only then print(own_times(bench)) end
+  end
+  return
+end
+
 build_peers()
 print(("%s, %d compute units; C: %s"):format(device.name, device.compute_units, FLAGS))
 local heads = {}
 for i, peer in ipairs(peers) do heads[i] = ("%9s"):format(peer.head) end
-print(("%-13s %9s %9s %s %8s %18s"):format("kernel", "n", "roclua ms", table.concat(heads, " "),
-  "to best", "checked/unchecked"))
+print(("%-13s %9s %7s %9s %s %8s %18s"):format("kernel", "n", "threads", "roclua ms",
+  table.concat(heads, " "), "to best", "checked/unchecked"))
 for _, bench in ipairs(benches) do
-  local checked = least_time(bench.make(true)) * 1e3
-  collectgarbage()
-  local unchecked = least_time(bench.make(false)) * 1e3
-  collectgarbage()
-  local best, columns = math.huge, {}
-  for i, peer in ipairs(peers) do
-    local took = peer_time(peer, bench)
-    best = math.min(best, took or best)
-    columns[i] = took and ("%9.3f"):format(took) or ("%9s"):format("absent")
-  end
-  print(("%-13s %9d %9.3f %s %8s %18.2f"):format(bench.name, bench.n, checked,
-    table.concat(columns, " "), best < math.huge and ("%.2f"):format(checked / best) or "-",
-    checked / unchecked))
+  report(bench, 1)
+  if device.compute_units > 1 then report(bench, device.compute_units) end
 end
