@@ -136,6 +136,7 @@ roc_ir_range roc_ir_range_apply(roc_ir_op op, uint32_t aux, const roc_ir_range *
     case ROC_IR_ABS: return absolute(args[0]);
     case ROC_IR_CONVERT: return convert((roc_dtype)aux, args[0]);
     case ROC_IR_SELECT: return roc_ir_range_join(args[1], args[2]);
+    case ROC_IR_OPAQUE: return args[0];
     case ROC_IR_BITS: return aux == ROC_IR_BITREVERSE ? roc_ir_range_all : (roc_ir_range){0, 64};
     case ROC_IR_MIN:
       return (roc_ir_range){smaller(args[0].low, args[1].low), smaller(args[0].high, args[1].high)};

@@ -3,11 +3,12 @@
  * lanes.
  *
  * Checks that stand in front of all that a round does are made by the wavefront as a whole, also
- * those that its first condition guards.  Where one does not hold for some item, all its items
- * leave, and the loop as it was goes on from that round: it makes each check, and reports in the
- * order of the text.  So the first loop has one exit more, which all items take together or not at
- * all, and no item ends there.  Counting loops that items leave elsewhere stay: of each exit LLVM
- * would note in every round which items took it. */
+ * those that its first condition guards.  Where one does not hold for some item, all its items leave
+ * out the rest of the round, and the loop as it was goes on from that round: it makes each check,
+ * and reports in the order of the text.  A variable notes it, and whether an item has left between
+ * checks, and the loop ends by one branch, at the end of a round: of each exit LLVM would note in
+ * every round which items took it.  Where all items make the same rounds and leave together an exit
+ * is a mere branch, and stays where it is. */
 #ifndef ROC_IR_RESUMED_LOOPS_H
 #define ROC_IR_RESUMED_LOOPS_H
 

@@ -326,6 +326,37 @@ static LLVMValueRef count_on(roc_cg *cg, const counting *c, LLVMValueRef value, 
   return LLVMBuildICmp(cg->b, LLVMIntNE, left, roc_cg_i64(cg, 0), "");
 }
 
+/* The IF by which a round ends the loop early, if it comes to that in any case, and after it to
+ * nothing; NONE: there is none. */
+static ROC_IR_WALKS uint32_t last_exit(const roc_cg *cg, uint32_t loop) {
+  uint32_t region = cg->ir->insts.items[loop].k.region[0];
+  const roc_ir_ids *ids = &cg->ir->regions.items[region];
+  if (ids->count == 0 || !cg->target->facts->defers_checks) return ROC_IR_NONE;
+  const roc_ir_inst *last = &cg->ir->insts.items[roc_vec_last(ids)];
+  if (!roc_ir_only_leaves(cg->ir, last)) return ROC_IR_NONE;
+  const roc_ir_ids *leaves = &cg->ir->regions.items[last->k.region[0]];
+  if (cg->ir->insts.items[roc_vec_last(leaves)].aux != loop) return ROC_IR_NONE;
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, cg->ir, region) {
+    if (w.inst->op == ROC_IR_NEXT && w.inst->aux == loop) return ROC_IR_NONE;
+  }
+  return roc_vec_last(ids);
+}
+
+/* Result: whether the loop is left after the round, which one branch decides together with the
+ * count; NULL: the count alone does. */
+static LLVMValueRef emit_round(roc_cg *cg, uint32_t loop) {
+  uint32_t region = cg->ir->insts.items[loop].k.region[0], exit = last_exit(cg, loop);
+  if (exit == ROC_IR_NONE) {
+    roc_cg_region(cg, region);
+    return NULL;
+  }
+  const roc_ir_ids *ids = &cg->ir->regions.items[region];
+  roc_cg_insts(cg, ids->items, ids->count - 1);
+  if (!roc_cg_is_open(cg)) return NULL;
+  return roc_cg_operand(cg, &cg->ir->insts.items[exit], 0);
+}
+
 static void emit_for(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
@@ -351,12 +382,13 @@ static void emit_for(roc_cg *cg, uint32_t id) {
   roc_cg_set_var(cg, inst->aux, held);
   bool was_narrow = cg->in_narrow_loop;
   cg->in_narrow_loop = c.may_be_negative;
-  roc_cg_region(cg, inst->k.region[0]);
+  LLVMValueRef is_left = emit_round(cg, id);
   cg->in_narrow_loop = was_narrow;
   roc_cg_goto(cg, next);
   roc_cg_at(cg, next);
   if (left) left_next = LLVMBuildSub(cg->b, left, roc_cg_i64(cg, 1), "");
   LLVMValueRef value_next, again = count_on(cg, &c, value, left_next, &value_next);
+  if (is_left) again = LLVMBuildAnd(cg->b, again, LLVMBuildNot(cg->b, is_left, ""), "");
   roc_cg_check_divergence(cg, id, again);
   next = LLVMGetInsertBlock(cg->b);
   LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, body, end);

@@ -344,6 +344,14 @@ static LLVMValueRef emit_worst_fits(roc_cg *cg, const operation *o) {
   return compare_int(cg, LLVMIntULT, is_narrow ? roc_cg_take_low(cg, o->a) : o->a, extent);
 }
 
+static LLVMValueRef emit_opaque(roc_cg *cg, const operation *o) {
+  uint8_t facts = cg->narrow ? cg->narrow[o->inst - cg->ir->insts.items] : 0;
+  if (!cg->target->opaque) return o->a;
+  if (!(facts & ROC_IR_NARROW)) return cg->target->opaque(cg, o->a);
+  LLVMValueRef low = cg->target->opaque(cg, roc_cg_take_low(cg, o->a));
+  return roc_cg_extend(cg, low, facts & ROC_IR_NARROW_SIGNED);
+}
+
 static LLVMValueRef emit_index_fits(roc_cg *cg, const operation *o) {
   return roc_cg_index_fits(cg, o->inst, o->a);
 }
@@ -388,6 +396,7 @@ static emitter *const emitters[ROC_IR_OP_COUNT_] = {
     [ROC_IR_MATH] = emit_math,
     [ROC_IR_FCLASS] = emit_fclass,
     [ROC_IR_BITS] = emit_bits,
+    [ROC_IR_OPAQUE] = emit_opaque,
     [ROC_IR_GLOBAL_ID] = emit_launch,
     [ROC_IR_LOCAL_ID] = emit_launch,
     [ROC_IR_GROUP_ID] = emit_launch,
