@@ -15,7 +15,9 @@ local KERNELS = {
       v, k = v + step[v] + n - n, k + 1
     end
     y[i] = y[i] + v
-  end]], function(i, wrong) return i == wrong and 190 or i % 7 + 1, i % 9 == 0 and 0 or i % 3 + 1 end },
+  end]], function(i, wrong)
+    return i == wrong and 190 or i % 7 + 1, (i % 9 == 0 or i > 60) and 0 or i % 3 + 1
+  end },
   ["is left at its end"] = { [[function(first, step, y, n)
     local i = roc.get_global_id(1)
     local k = 0
