@@ -107,11 +107,12 @@ describe("arithmetic for NVIDIA GPUs", function()
   end)
 
   it("takes exponentials, logarithms and erf of float32 in few operations", function()
-    local most = { ["math.exp"] = 4, ["roc.math.exp2"] = 5, ["math.log"] = 4, ["roc.math.erf"] = 3 }
+    local most = { ["math.exp"] = 4, ["roc.math.exp2"] = 6, ["math.log"] = 4, ["roc.math.erf"] = 4 }
     for name, sums in pairs(most) do
       local text = ("function(x) x[1] = %s(x[1]) end"):format(name)
       local code = asm(text, "(float32[:])", { check = false })
       check_not(code, "div%.rn")
+      check_not(code, "cvt%.rni") -- rounding to a whole number takes as long as eight sums
       assert.is_true(count(code, "add%.rn%.f32") + count(code, "sub%.rn%.f32") <= sums, code)
     end
   end)
