@@ -12,8 +12,8 @@
 #include "device/cuda/driver.h"
 
 enum {
-  SPIN_NS = 100 * 1000,       /* a wait asks again and again for so long, */
-  FIRST_SLEEP_NS = 10 * 1000, /* and then sleeps, twice as long each time */
+  SPIN_NS = 1000 * 1000, /* a wait asks again and again for so long, */
+  SLEEP_PART = 32,       /* and then sleeps for a part of what it has waited, */
   LONGEST_SLEEP_NS = 500 * 1000,
 };
 
@@ -215,18 +215,17 @@ bool roc_cuda_has_room(roc_dev_stream *base, const roc_dev_module *module, uint3
   return roc_cuda_has_done(stream, *out_ticket);
 }
 
-/* Short waits are worth a core; a long one must not keep it. */
-static void rest(uint64_t since, int64_t *sleep_ns, uint64_t deadline) {
-  uint64_t now = roc_clock_ns();
-  if (now - since < SPIN_NS) {
+/* Short waits are worth a core; a long one must not keep it, but end soon after the work. */
+static void rest(uint64_t begin, uint64_t deadline) {
+  uint64_t now = roc_clock_ns(), waited = now - begin;
+  if (waited < SPIN_NS) {
     roc_cpu_relax();
     return;
   }
-  int64_t most = deadline > now ? (int64_t)(deadline - now) : 0;
-  if (*sleep_ns > most) *sleep_ns = most;
-  nanosleep(&(struct timespec){.tv_nsec = *sleep_ns}, NULL);
-  *sleep_ns = *sleep_ns * 2 < LONGEST_SLEEP_NS ? *sleep_ns * 2 : LONGEST_SLEEP_NS;
-  if (*sleep_ns < FIRST_SLEEP_NS) *sleep_ns = FIRST_SLEEP_NS;
+  uint64_t sleep_ns = waited / SLEEP_PART, left = deadline > now ? deadline - now : 0;
+  if (sleep_ns > LONGEST_SLEEP_NS) sleep_ns = LONGEST_SLEEP_NS;
+  if (sleep_ns > left) sleep_ns = left;
+  nanosleep(&(struct timespec){.tv_nsec = (long)sleep_ns}, NULL);
 }
 
 roc_status roc_cuda_wait(roc_dev_stream *base, roc_ticket ticket, int64_t timeout_ns,
@@ -234,12 +233,11 @@ roc_status roc_cuda_wait(roc_dev_stream *base, roc_ticket ticket, int64_t timeou
   roc_cuda_stream *stream = roc_cuda_stream_of(base);
   uint64_t begin = roc_clock_ns();
   uint64_t deadline = timeout_ns < 0 ? INT64_MAX : begin + (uint64_t)timeout_ns;
-  int64_t sleep_ns = FIRST_SLEEP_NS;
   for (;;) {
     if (base->device->is_lost) return roc_cuda_fail_lost(roc_cuda_owner(stream), err);
     ROC_TRY(ask(stream, ticket, out_done, err));
     if (*out_done || roc_clock_ns() >= deadline) return ROC_OK;
-    rest(begin, &sleep_ns, deadline);
+    rest(begin, deadline);
   }
 }
 
