@@ -2,34 +2,40 @@
  *
  * It works on a queue of its own, as another program's library would: the runtime adopts that.  A
  * product may have the library load kernels, and wait, so it runs under a lock of its own. */
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/env.h"
+#include "base/opened.h"
 #include "base/thread.h"
 #include "device/cuda/driver.h"
 
-#define VARIABLE "ROCLUA_CUBLAS_LIBRARY"
-
-static const char *const files[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
-                                    "/usr/local/cuda/lib64/libcublas.so"};
-
-static struct {
+typedef struct cublas_api {
 #define ROC_CUBLAS(field, symbol, parameters) int(*field) parameters;
 #include "device/cuda/cublas.def"
 #undef ROC_CUBLAS
-} cublas;
+} cublas_api;
 
-static const struct {
-  const char *symbol;
-  void *place;
-} functions[] = {
-#define ROC_CUBLAS(field, symbol, parameters) {#symbol, &cublas.field},
+static cublas_api cublas;
+
+static const roc_opened_function functions[] = {
+#define ROC_CUBLAS(field, symbol, parameters) {#symbol, offsetof(cublas_api, field)},
 #include "device/cuda/cublas.def"
 #undef ROC_CUBLAS
 };
+
+static roc_opened opened = {.variable = "ROCLUA_CUBLAS_LIBRARY",
+                            .files = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+                                      "/usr/local/cuda/lib64/libcublas.so"},
+                            .purpose = "roc.linalg",
+                            .absent =
+                                "roc.linalg finds no cuBLAS: install NVIDIA's libcublas, or "
+                                "name a file in ROCLUA_CUBLAS_LIBRARY; or copy the arrays to "
+                                "the host",
+                            .needed = "cuBLAS 11 or later is needed",
+                            .functions = functions,
+                            .nfunctions = sizeof functions / sizeof *functions,
+                            .table = &cublas};
 
 /* The library's numbers; the source is as for cublas.def. */
 enum {
@@ -66,71 +72,6 @@ static const struct {
   roc_dtype dtype;
   int type; /* cudaDataType */
 } types[] = {{ROC_DT_FLOAT32, 0}, {ROC_DT_FLOAT64, 1}, {ROC_DT_FLOAT16, 2}, {ROC_DT_BFLOAT16, 14}};
-
-/* ---- the library ---------------------------------------------------------- */
-
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next two */
-static const char *opened_file;                               /* NULL: none is open */
-static roc_error absence;                                     /* why, once that is known */
-
-static roc_status find_functions(void *handle, const char *file, roc_error *err) {
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    void *address = dlsym(handle, functions[i].symbol);
-    if (!address) {
-      return roc_fail(err, ROC_UNAVAILABLE,
-                      "roc.linalg cannot use %s, which has no function '%s': cuBLAS 11 or later is "
-                      "needed",
-                      file, functions[i].symbol);
-    }
-    memcpy(functions[i].place, &address, sizeof address);
-  }
-  return ROC_OK;
-}
-
-/* `absent`, with `why`: it cannot be opened. */
-static roc_status open_file(const char *file, roc_status absent, const char *why, roc_error *err) {
-  void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (!handle) return roc_fail(err, absent, "%s", why);
-  roc_status status = find_functions(handle, file, err);
-  if (status != ROC_OK) {
-    dlclose(handle);
-    return status;
-  }
-  opened_file = file; /* and it stays open */
-  return ROC_OK;
-}
-
-static roc_status open_any(roc_error *err) {
-  const char *given = roc_env_text(VARIABLE);
-  if (given) {
-    char why[256];
-    snprintf(why, sizeof why, VARIABLE " is '%.150s', which cannot be opened", given);
-    return open_file(given, ROC_INVALID, why, err);
-  }
-  roc_status status = ROC_UNAVAILABLE;
-  for (size_t i = 0; status == ROC_UNAVAILABLE && i < sizeof files / sizeof *files; i++) {
-    status = open_file(files[i], ROC_UNAVAILABLE,
-                       "roc.linalg finds no cuBLAS: install NVIDIA's libcublas, or name a file "
-                       "in " VARIABLE "; or copy the arrays to the host",
-                       err);
-  }
-  return status;
-}
-
-/* Searched for once. */
-static roc_status open_library(roc_error *err) {
-  pthread_mutex_lock(&open_lock);
-  if (!opened_file && absence.code == ROC_OK) {
-    sigset_t old;
-    roc_thread_block_signals(&old); /* for the threads that it may start */
-    open_any(&absence);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-  }
-  roc_status status = opened_file ? ROC_OK : absence.code;
-  if (status != ROC_OK && err) *err = absence;
-  pthread_mutex_unlock(&open_lock);
-  return status;
-}
 
 /* ---- what it needs on a device: the library's lock held, context current ---- */
 
@@ -173,9 +114,8 @@ static void describe(roc_cuda_library *library) {
   static const int which[] = {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL};
   int version[3] = {0};
   for (int i = 0; i < 3; i++) cublas.get_property(which[i], &version[i]);
-  const char *slash = strrchr(opened_file, '/');
   snprintf(library->name, sizeof library->name, "cuBLAS %d.%d.%d (%.60s)", version[0], version[1],
-           version[2], slash ? slash + 1 : opened_file);
+           version[2], roc_opened_file_name(&opened));
 }
 
 static roc_status start(roc_cuda_device *device, roc_error *err) {
@@ -194,7 +134,7 @@ roc_status roc_cuda_library_open(roc_device *base, const char **out_name, void *
   roc_cuda_device *device = roc_cuda_device_of(base);
   roc_cuda_library *library = &device->library;
   if (base->is_lost) return roc_cuda_fail_lost(device, err);
-  ROC_TRY(open_library(err));
+  ROC_TRY(roc_opened_load(&opened, err));
   pthread_mutex_lock(&library->lock);
   roc_status status = library->handle ? ROC_OK : start(device, err);
   pthread_mutex_unlock(&library->lock);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "runtime/file/opened.h"
+#include "base/opened.h"
 #include "runtime/file/stream.h"
 
 typedef struct zip_api {
@@ -27,9 +27,11 @@ static const roc_opened_function zip_functions[] = {
 #undef ROC_MINIZIP
 };
 
-static roc_opened minizip = {.file = "libminizip.so.1",
-                             .package = "libminizip1",
+static roc_opened minizip = {.files = {"libminizip.so.1"},
                              .purpose = "a .npz file",
+                             .absent =
+                                 "a .npz file needs libminizip.so.1, which cannot be opened: "
+                                 "install libminizip1",
                              .functions = zip_functions,
                              .nfunctions = sizeof zip_functions / sizeof *zip_functions,
                              .table = &zip};

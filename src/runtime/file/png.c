@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "runtime/file/opened.h"
+#include "base/opened.h"
 #include "runtime/file/stream.h"
 #include "runtime/png_file.h"
 
@@ -23,9 +23,11 @@ static const roc_opened_function library_functions[] = {
 #undef ROC_PNG
 };
 
-static roc_opened libpng = {.file = "libpng16.so.16",
-                            .package = "libpng16-16",
+static roc_opened libpng = {.files = {"libpng16.so.16"},
                             .purpose = "a PNG file",
+                            .absent =
+                                "a PNG file needs libpng16.so.16, which cannot be opened: "
+                                "install libpng16-16",
                             .functions = library_functions,
                             .nfunctions = sizeof library_functions / sizeof *library_functions,
                             .table = &library};

@@ -6,26 +6,32 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/env.h"
+#include "base/opened.h"
 #include "base/thread.h"
 #include "device/cpu/pool.h"
 
-#define VARIABLE "ROCLUA_LAPACK_LIBRARY"
+static roc_lapack library;
 
-static const char *const files[] = {"libopenblas.so.0", "libopenblas64.so.0", "liblapack.so.3"};
-
-static const struct {
-  const char *name;
-  size_t offset;
-} functions[] = {
-#define ROC_LAPACK(name, params) {#name, offsetof(roc_lapack_functions, name)},
+static const roc_opened_function functions[] = {
+#define ROC_LAPACK(name, params)                       \
+  {"s" #name "_", offsetof(roc_lapack, float32.name)}, \
+      {"d" #name "_", offsetof(roc_lapack, float64.name)},
 #include "runtime/linalg/lapack.def"
 #undef ROC_LAPACK
 };
 
+static roc_opened opened = {.variable = "ROCLUA_LAPACK_LIBRARY",
+                            .files = {"libopenblas.so.0", "libopenblas64.so.0", "liblapack.so.3"},
+                            .purpose = "roc.linalg",
+                            .absent =
+                                "roc.linalg needs LAPACK: install libopenblas0, or "
+                                "liblapack3, or name a library in ROCLUA_LAPACK_LIBRARY",
+                            .functions = functions,
+                            .nfunctions = sizeof functions / sizeof *functions,
+                            .table = &library};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static roc_lapack library;
-static bool is_open;
+static bool is_ready;
 
 /* Calls that share OpenBLAS's number of threads, 1, hold it shared; one that changes it, alone. */
 static pthread_rwlock_t running = PTHREAD_RWLOCK_INITIALIZER;
@@ -53,39 +59,24 @@ int64_t roc_lapack_value(const roc_lapack *lapack, const roc_lapack_int *written
   return value;
 }
 
-static roc_status find_functions(void *handle, const char *file, char precision,
-                                 roc_lapack_functions *table, roc_error *err) {
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    char symbol[16];
-    snprintf(symbol, sizeof symbol, "%c%s_", precision, functions[i].name);
-    void *address = dlsym(handle, symbol); /* of what the file depends on as well */
-    if (!address) {
-      return roc_fail(err, ROC_UNAVAILABLE, "roc.linalg cannot use %s, which has no function '%s'",
-                      file, symbol);
-    }
-    memcpy((char *)table + functions[i].offset, &address, sizeof address);
-  }
-  return ROC_OK;
-}
-
 /* A factorisation of two rows writes 1 and 2: in one half, or in the first halves of two. */
-static void measure_integers(roc_lapack *lapack) {
+static void measure_integers(void) {
   double unit[4] = {1, 0, 0, 1};
   roc_lapack_int two = 2, info = 0, pivots[2] = {0, 0};
-  lapack->float64.getrf(&two, &two, unit, &two, pivots, &info);
-  lapack->has_wide_integers = pivots[0] == 1;
+  library.float64.getrf(&two, &two, unit, &two, pivots, &info);
+  library.has_wide_integers = pivots[0] == 1;
 }
 
 /* OpenBLAS tells its version first, and for which processor it computes; of others LAPACK's version
  * is asked. */
-static void describe(roc_lapack *lapack, void *handle, const char *file) {
+static void describe(void) {
   char *(*config)(void), *(*core)(void);
   void (*version)(roc_lapack_int *, roc_lapack_int *, roc_lapack_int *);
-  void *address = dlsym(handle, "openblas_get_config");
+  void *address = dlsym(opened.handle, "openblas_get_config");
   memcpy(&config, &address, sizeof config);
-  address = dlsym(handle, "openblas_get_corename");
+  address = dlsym(opened.handle, "openblas_get_corename");
   memcpy(&core, &address, sizeof core);
-  address = dlsym(handle, "ilaver_");
+  address = dlsym(opened.handle, "ilaver_");
   memcpy(&version, &address, sizeof version);
   char text[64] = "LAPACK";
   if (config) {
@@ -97,18 +88,17 @@ static void describe(roc_lapack *lapack, void *handle, const char *file) {
   } else if (version) {
     roc_lapack_int parts[3] = {0};
     version(&parts[0], &parts[1], &parts[2]);
-    snprintf(text, sizeof text, "LAPACK %d.%d.%d", (int)roc_lapack_value(lapack, &parts[0], 0),
-             (int)roc_lapack_value(lapack, &parts[1], 0),
-             (int)roc_lapack_value(lapack, &parts[2], 0));
+    snprintf(text, sizeof text, "LAPACK %d.%d.%d", (int)roc_lapack_value(&library, &parts[0], 0),
+             (int)roc_lapack_value(&library, &parts[1], 0),
+             (int)roc_lapack_value(&library, &parts[2], 0));
   }
-  const char *slash = strrchr(file, '/');
-  snprintf(lapack->name, sizeof lapack->name, "%s (%.60s)", text, slash ? slash + 1 : file);
+  snprintf(library.name, sizeof library.name, "%s (%.60s)", text, roc_opened_file_name(&opened));
 }
 
 /* As many threads as run kernels on `cpu` are started now, and wait. */
-static roc_status start_threads(void *handle, roc_error *err) {
+static roc_status start_threads(roc_error *err) {
   ROC_TRY(roc_cpu_thread_count(&most_threads, err));
-  void *address = dlsym(handle, "openblas_set_num_threads");
+  void *address = dlsym(opened.handle, "openblas_set_num_threads");
   memcpy(&set_threads, &address, sizeof set_threads);
   if (!set_threads) return ROC_OK;
   set_threads((int)most_threads);
@@ -116,50 +106,22 @@ static roc_status start_threads(void *handle, roc_error *err) {
   return ROC_OK;
 }
 
-static roc_status use(void *handle, const char *file, roc_error *err) {
-  ROC_TRY(find_functions(handle, file, 's', &library.float32, err));
-  ROC_TRY(find_functions(handle, file, 'd', &library.float64, err));
-  ROC_TRY(start_threads(handle, err));
-  measure_integers(&library);
-  describe(&library, handle, file);
+static roc_status prepare(roc_error *err) {
+  sigset_t old;
+  ROC_TRY(roc_opened_load(&opened, err));
+  roc_thread_block_signals(&old);
+  roc_status status = start_threads(err);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  if (status != ROC_OK) return status;
+  measure_integers();
+  describe();
+  is_ready = true;
   return ROC_OK;
-}
-
-static roc_status open_file(const char *file, const char *what, roc_status absent, roc_error *err) {
-  void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (!handle) return roc_fail(err, absent, "%s", what);
-  roc_status status = use(handle, file, err);
-  if (status != ROC_OK) dlclose(handle);
-  return status;
-}
-
-static roc_status open_any(roc_error *err) {
-  const char *given = roc_env_text(VARIABLE);
-  if (given) {
-    char what[256];
-    snprintf(what, sizeof what, VARIABLE " is '%.150s', which cannot be opened", given);
-    return open_file(given, what, ROC_INVALID, err);
-  }
-  roc_status status = ROC_UNAVAILABLE;
-  for (size_t i = 0; status == ROC_UNAVAILABLE && i < sizeof files / sizeof *files; i++) {
-    status = open_file(files[i],
-                       "roc.linalg needs LAPACK: install libopenblas0, or liblapack3, or name a "
-                       "library in " VARIABLE,
-                       ROC_UNAVAILABLE, err);
-  }
-  return status;
 }
 
 roc_status roc_lapack_open(const roc_lapack **out_lapack, roc_error *err) {
   pthread_mutex_lock(&lock);
-  roc_status status = ROC_OK;
-  if (!is_open) {
-    sigset_t old;
-    roc_thread_block_signals(&old); /* the library starts threads when it is opened */
-    status = open_any(err);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    is_open = status == ROC_OK;
-  }
+  roc_status status = is_ready ? ROC_OK : prepare(err);
   pthread_mutex_unlock(&lock);
   *out_lapack = &library;
   return status;
