@@ -17,7 +17,7 @@ for name in roclua rocluac roclua-spec cuda_calls_test cuda_failures_test cuda_s
   math_reference; do
   strip -o "$root/bin/$name" "$build/bin/$name"
 done
-for name in libroclua.so.0 roclua/0/libroclua-codegen.so libfake_cuda.so libfake_cublas.so; do
+for name in libroclua.so.0 roclua/0/libroclua-codegen.so libfake_cuda.so libfake_cublas.so libfake_cusolver.so; do
   mkdir -p "$(dirname "$root/lib/$name")"
   strip -o "$root/lib/$name" "$build/lib/$name"
 done

@@ -44,6 +44,40 @@ local LAYOUTS = {
   end,
 }
 
+local function each(f, ...)
+  local values = table.pack(...)
+  for i = 1, values.n do
+    if type(values[i]) == "userdata" then values[i] = f(values[i]) end
+  end
+  return table.unpack(values, 1, values.n)
+end
+
+-- roc.linalg on copies on a device.
+local function linalg_on(device)
+  return setmetatable({}, { __index = function(_, name)
+    return function(...)
+      local scope <close> = roc.on_device(device) -- luacheck: ignore 211
+      local function back(a) return a:copy_to_host() end
+      return each(back, linalg[name](each(roc.to_device, ...)))
+    end
+  end })
+end
+
+-- The host, and the GPUs whose vendor's library is there.
+local PLACES = { { "the host", linalg } }
+for _, device in ipairs(roc.devices()) do
+  local is_gpu = device.kind == "cuda" or device.kind == "hsa"
+  if is_gpu and linalg.library(device, "solve") then
+    PLACES[#PLACES + 1] = { device.name, linalg_on(device) }
+  end
+end
+
+local function each_place(define)
+  for _, place in ipairs(PLACES) do
+    describe("on " .. place[1], function() define(place[2]) end)
+  end
+end
+
 describe("roc.linalg", function()
   if absent then
     it("has a library", function() pending(absent) end)
@@ -55,63 +89,65 @@ describe("roc.linalg", function()
     assert.equal(linalg.library(), linalg.library "cpu")
   end)
 
-  for dtype in pairs(EPSILON) do
-    for layout, laid in pairs(LAYOUTS) do
-      it(("has small residuals (%s, %s)"):format(dtype, layout), function()
-        for _, n in ipairs { 1, 2, 7, 33 } do
-          local a, b = laid(unscaled(dtype, { 2, n, n })), unscaled(dtype, { n, 3 })
-          local s, tall = laid(symmetric(dtype, n)), laid(unscaled(dtype, { 2, n + 3, n }))
-          local x = linalg.solve(a, b)
-          check_small(a:matmul(x) - b, greatest(x), n, dtype)
-          local inverse = linalg.inverse(a)
-          check_small(a:matmul(inverse) - identity(n, dtype), greatest(inverse), n, dtype)
-          local l = linalg.cholesky(s)
-          check_small(l:matmul(swapped(l)) - s, greatest(s), n, dtype)
-          local w, v = linalg.eigh(s)
-          check_small(s:matmul(v) - v * w:reshape(2, 1, n), greatest(s), n, dtype)
-          check_small(w - linalg.eigh(s, { vectors = false }), greatest(s), n, dtype)
-          assert.is_true(w:diff { axis = 2 }:ge(0):all())
-          for _, m in ipairs { tall, laid(swapped(tall):copy()) } do
-            for _, full in ipairs { false, true } do
-              local q, r = linalg.qr(m, { full = full })
-              check_small(q:matmul(r) - m, 4, n, dtype)
-              check_small(swapped(q):matmul(q) - identity(q.shape[3], dtype), 1, n, dtype)
-              local u, values, vt = linalg.svd(m, { full = full })
-              local k = values.shape[2]
-              local scaled = u[{ {}, {}, { 1, k } }] * values:reshape(2, 1, k)
-              check_small(scaled:matmul(vt[{ {}, { 1, k } }]) - m, 4, n, dtype)
-              check_small(vt:matmul(swapped(vt)) - identity(vt.shape[2], dtype), 1, n, dtype)
-              check_small(values - linalg.svd(m, { vectors = false }), 4, n, dtype)
+  each_place(function(linalg) -- luacheck: ignore 431
+    for dtype in pairs(EPSILON) do
+      for layout, laid in pairs(LAYOUTS) do
+        it(("has small residuals (%s, %s)"):format(dtype, layout), function()
+          for _, n in ipairs { 1, 2, 7, 33 } do
+            local a, b = laid(unscaled(dtype, { 2, n, n })), unscaled(dtype, { n, 3 })
+            local s, tall = laid(symmetric(dtype, n)), laid(unscaled(dtype, { 2, n + 3, n }))
+            local x = linalg.solve(a, b)
+            check_small(a:matmul(x) - b, greatest(x), n, dtype)
+            local inverse = linalg.inverse(a)
+            check_small(a:matmul(inverse) - identity(n, dtype), greatest(inverse), n, dtype)
+            local l = linalg.cholesky(s)
+            check_small(l:matmul(swapped(l)) - s, greatest(s), n, dtype)
+            local w, v = linalg.eigh(s)
+            check_small(s:matmul(v) - v * w:reshape(2, 1, n), greatest(s), n, dtype)
+            check_small(w - linalg.eigh(s, { vectors = false }), greatest(s), n, dtype)
+            assert.is_true(w:diff { axis = 2 }:ge(0):all())
+            for _, m in ipairs { tall, laid(swapped(tall):copy()) } do
+              for _, full in ipairs { false, true } do
+                local q, r = linalg.qr(m, { full = full })
+                check_small(q:matmul(r) - m, 4, n, dtype)
+                check_small(swapped(q):matmul(q) - identity(q.shape[3], dtype), 1, n, dtype)
+                local u, values, vt = linalg.svd(m, { full = full })
+                local k = values.shape[2]
+                local scaled = u[{ {}, {}, { 1, k } }] * values:reshape(2, 1, k)
+                check_small(scaled:matmul(vt[{ {}, { 1, k } }]) - m, 4, n, dtype)
+                check_small(vt:matmul(swapped(vt)) - identity(vt.shape[2], dtype), 1, n, dtype)
+                check_small(values - linalg.svd(m, { vectors = false }), 4, n, dtype)
+              end
             end
+            local right = unscaled(dtype, n + 3)
+            local y, rank = linalg.lstsq(tall, right)
+            local rest = tall:matmul(y:reshape(2, n, 1)) - right:reshape(n + 3, 1)
+            check_small(swapped(tall):matmul(rest), 8 * greatest(y), n, dtype)
+            assert.are.same({ n, n }, rank:totable())
+            check_small(linalg.matmul(a, b) - a:matmul(b), 4, n, dtype)
           end
-          local right = unscaled(dtype, n + 3)
-          local y, rank = linalg.lstsq(tall, right)
-          local rest = tall:matmul(y:reshape(2, n, 1)) - right:reshape(n + 3, 1)
-          check_small(swapped(tall):matmul(rest), 8 * greatest(y), n, dtype)
-          assert.are.same({ n, n }, rank:totable())
-          check_small(linalg.matmul(a, b) - a:matmul(b), 4, n, dtype)
-        end
-      end)
+        end)
+      end
     end
-  end
 
-  it("computes determinants", function()
-    assert.equal(-2.0, linalg.det(roc.array { { 1, 2 }, { 3, 4 } }))
-    assert.equal(0.0, linalg.det(roc.array { { 1, 2 }, { 2, 4 } }))
-    assert.equal(1.0, linalg.det(roc.zeros { 0, 0 }))
-    local swap = roc.array({ { { 0, 1 }, { 1, 0 } }, { { 2, 0 }, { 0, 3 } } }, "int8")
-    assert.are.same({ -1, 6 }, linalg.det(swap):totable())
-    assert.equal("float64", linalg.det(swap).dtype.name)
-  end)
+    it("computes determinants", function()
+      assert.equal(-2.0, linalg.det(roc.array { { 1, 2 }, { 3, 4 } }))
+      assert.equal(0.0, linalg.det(roc.array { { 1, 2 }, { 2, 4 } }))
+      assert.equal(1.0, linalg.det(roc.zeros { 0, 0 }))
+      local swap = roc.array({ { { 0, 1 }, { 1, 0 } }, { { 2, 0 }, { 0, 3 } } }, "int8")
+      assert.are.same({ -1, 6 }, linalg.det(swap):totable())
+      assert.equal("float64", linalg.det(swap).dtype.name)
+    end)
 
-  it("finds the least solution where the rank is deficient", function()
-    local x, rank, s = linalg.lstsq(roc.ones { 3, 2 }, roc.array { 1, 2, 3 })
-    assert.is_true(roc.allclose(x, roc.ones(2), 0, 1e-14))
-    assert.equal(1, rank)
-    assert.is_true(s[2] < 1e-15)
-    x, rank = linalg.lstsq(roc.array { { 1, 0 }, { 0, 0.1 } }, roc.ones(2), { rcond = 0.5 })
-    assert.is_true(roc.allclose(x, roc.array { 1, 0 }))
-    assert.equal(1, rank)
+    it("finds the least solution where the rank is deficient", function()
+      local x, rank, s = linalg.lstsq(roc.ones { 3, 2 }, roc.array { 1, 2, 3 })
+      assert.is_true(roc.allclose(x, roc.ones(2), 0, 1e-14))
+      assert.equal(1, rank)
+      assert.is_true(s[2] < 1e-15)
+      x, rank = linalg.lstsq(roc.array { { 1, 0 }, { 0, 0.1 } }, roc.ones(2), { rcond = 0.5 })
+      assert.is_true(roc.allclose(x, roc.array { 1, 0 }))
+      assert.equal(1, rank)
+    end)
   end)
 
   it("takes dtypes and shapes as they join", function()
@@ -125,27 +161,29 @@ describe("roc.linalg", function()
     assert.equal(14.0, linalg.matmul(roc.range(1, 3), roc.range(1, 3)))
   end)
 
-  it("takes empty matrices and no matrices", function()
-    local function shapes(...)
-      local list = {}
-      for i, a in ipairs { ... } do
-        list[i] = type(a) == "number" and "number" or table.concat(a.shape, "x")
+  each_place(function(linalg) -- luacheck: ignore 431
+    it("takes empty matrices and no matrices", function()
+      local function shapes(...)
+        local list = {}
+        for i, a in ipairs { ... } do
+          list[i] = type(a) == "number" and "number" or table.concat(a.shape, "x")
+        end
+        return table.concat(list, " ")
       end
-      return table.concat(list, " ")
-    end
-    local none, flat, high = roc.zeros { 0, 3, 3 }, roc.zeros { 0, 3 }, roc.zeros { 2, 3, 0 }
-    assert.equal("0x3x3", shapes(linalg.inverse(none)))
-    assert.equal("0x3 0x3x3", shapes(linalg.eigh(none)))
-    assert.equal("0", shapes(linalg.det(none)))
-    assert.equal("0x0 0 0x3", shapes(linalg.svd(flat)))
-    assert.equal("3x2 number 0", shapes(linalg.lstsq(flat, roc.zeros { 0, 2 })))
-    assert.equal("0x2", shapes(linalg.matmul(flat, roc.ones { 3, 2 })))
-    assert.equal("2x3x3", shapes(linalg.matmul(high, swapped(high))))
-    local q = linalg.qr(high, { full = true })
-    assert.is_true(roc.array_equal(q[2], identity(3, "float64")))
-    local u, _, v = linalg.svd(flat, { full = true })
-    assert.equal("0x0", shapes(u))
-    assert.is_true(roc.array_equal(v, identity(3, "float64")))
+      local none, flat, high = roc.zeros { 0, 3, 3 }, roc.zeros { 0, 3 }, roc.zeros { 2, 3, 0 }
+      assert.equal("0x3x3", shapes(linalg.inverse(none)))
+      assert.equal("0x3 0x3x3", shapes(linalg.eigh(none)))
+      assert.equal("0", shapes(linalg.det(none)))
+      assert.equal("0x0 0 0x3", shapes(linalg.svd(flat)))
+      assert.equal("3x2 number 0", shapes(linalg.lstsq(flat, roc.zeros { 0, 2 })))
+      assert.equal("0x2", shapes(linalg.matmul(flat, roc.ones { 3, 2 })))
+      assert.equal("2x3x3", shapes(linalg.matmul(high, swapped(high))))
+      local q = linalg.qr(high, { full = true })
+      assert.is_true(roc.array_equal(q[2], identity(3, "float64")))
+      local u, _, v = linalg.svd(flat, { full = true })
+      assert.equal("0x0", shapes(u))
+      assert.is_true(roc.array_equal(v, identity(3, "float64")))
+    end)
   end)
 
   for _, kind in ipairs { "cpu", "sim" } do

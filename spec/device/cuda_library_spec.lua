@@ -21,8 +21,9 @@ describe("roc.linalg on a cuda device", function()
     local file <close> = assert(io.open(path, "w"))
     file:write("roc = require 'roc'\n", script):flush()
     local output = shell.run(("ROCLUA_CUDA_LIBRARY=%slibfake_cuda.so FAKE_CUDA_REPORT=%s "
-      .. "ROCLUA_CUBLAS_LIBRARY=%slibfake_cublas.so ROCLUA_DEVICE=cuda %s timeout 60 "
-      .. "ROCLUA_SPEC %s"):format(folder, report, folder, environment or "", path))
+      .. "ROCLUA_CUBLAS_LIBRARY=%slibfake_cublas.so "
+      .. "ROCLUA_CUSOLVER_LIBRARY=%slibfake_cusolver.so ROCLUA_DEVICE=cuda %s timeout 60 "
+      .. "ROCLUA_SPEC %s"):format(folder, report, folder, folder, environment or "", path))
     local counts = {}
     for line in io.lines(report) do
       local name, count = line:match("^(.*) (%-?%d+)$")
@@ -33,12 +34,78 @@ describe("roc.linalg on a cuda device", function()
     return output:gsub(path:gsub("%p", "%%%0"), "script"), counts
   end
 
-  it("names cuBLAS, and has no other function there", function()
+  it("names cuBLAS and cuSOLVER, each for its functions", function()
     local output = run [[
       print(roc.linalg.library(roc.current_device()))
-      print(pcall(roc.linalg.inverse, roc.to_device(roc.ones { 2, 2 })))]]
-    has(output, "cuBLAS 13.0.2 (libfake_cublas.so)\n")
-    has(output, "'roc.linalg.inverse' uses no library on cuda devices; copy the arrays to the host")
+      print(roc.linalg.library(roc.current_device(), "svd"))
+      print(pcall(roc.linalg.library, nil, "sort"))]]
+    has(output, "cuBLAS 13.0.2 (libfake_cublas.so)\ncuSOLVER 12.0.4 (libfake_cusolver.so)\n")
+    has(output, "invalid option 'sort'")
+  end)
+
+  -- The stand-in's functions are LAPACK's; it runs no kernel, so they are called one by one.
+  local STEPS = [[
+    local core = require "roc.core"
+    local rng = roc.rng(5)
+    local function host(a) return a:copy_to_host() end
+    local function T(a) return a:transpose(1, 3, 2):copy() end
+    local function product(a, b) return a:matmul(b) end
+    for _, dtype in ipairs { "float32", "float64" } do
+      local function empty(...) return roc.device_array({ ... }, dtype) end
+      local function step(name, m, n, k, option, a, ...)
+        local given = { ... }
+        for i = 1, 3 do given[i] = given[i] or false end
+        local size = core.linalg.factoring_size(name, m, n, k, option, a)
+        local work, info = empty(math.max(size, 1)), roc.device_array({ #a }, "int32")
+        core.linalg.factor(name, m, n, k, option, a, given[1], given[2], given[3], work, info)
+        assert(host(info):max() == 0 and host(info):min() == 0)
+      end
+      local function close(a, b) assert(roc.allclose(a, b, 1e-3, 1e-3)) end
+      local n = 6
+      local a, b = rng:normal({ 3, n, n }, dtype), rng:normal({ 3, 2, n }, dtype)
+      for option = 0, 1 do -- a row of the stack is a column there
+        local factors, x = roc.to_device(a), roc.to_device(b)
+        local pivots = roc.device_array({ 3, n }, "int32")
+        step("getrf", n, n, 0, 0, factors, pivots)
+        step("getrs", n, n, 2, option, factors, pivots, x)
+        close(product(option == 1 and a or T(a), T(host(x))), T(b))
+      end
+      local square = product(a, T(a))
+      local root = roc.to_device(square)
+      step("potrf", n, n, 0, 0, root)
+      local lower = host(root)
+      for i = 1, n - 1 do lower[{ {}, i, { i + 1, n } }] = 0 end
+      close(product(lower, T(lower)), square)
+      local w, v = empty(3, n), roc.to_device(square)
+      step("syevd", n, n, 0, 1, v, w)
+      close(product(host(v), square), host(w):reshape(3, n, 1) * host(v))
+      local tall = rng:normal({ 3, 4, n }, dtype) -- n × 4 there
+      local q, tau = roc.to_device(tall), empty(3, 4)
+      step("geqrf", n, 4, 0, 0, q, tau)
+      step("orgqr", n, 4, 4, 0, q, tau)
+      local ones = product(host(q), T(host(q)))
+      for i = 1, 4 do close(ones[{ {}, i, i }], roc.ones(3, dtype)) end
+      local d, s, u, vt = roc.to_device(tall), empty(3, 4), empty(3, 4, n), empty(3, 4, 4)
+      step("gesvd", n, 4, 0, ("S"):byte(), d, s, u, vt)
+      close(product(host(vt), host(s):reshape(3, 4, 1) * host(u)), tall)
+    end
+    print "done"]]
+
+  it("factors stacks by cuSOLVER's functions, in the order of the work", function()
+    local output, counts = run(STEPS)
+    assert.equal("done\n", output)
+    for _, name in ipairs { "streams", "events", "pools", "memory", "violations" } do
+      assert.equal(0, counts[name], name)
+    end
+  end)
+
+  it("gives cuSOLVER's errors", function()
+    has(run(STEPS, "FAKE_CUSOLVER_FAIL=2"), "cuSOLVER cannot factor: out of memory on the GPU")
+    has(run(STEPS, "FAKE_CUSOLVER_FAIL=77"), "an error that has no text (cuSOLVER error 77)")
+    has(run(STEPS, "FAKE_CUSOLVER_CREATE=1"), "cuSOLVER cannot be used: it does not start here")
+    local INVERSE = "print(pcall(roc.linalg.inverse, roc.to_device(roc.ones { 2, 2 })))"
+    has(run(INVERSE, "ROCLUA_CUSOLVER_LIBRARY=libm.so.6"), "'roc.linalg.inverse': roc.linalg cannot"
+      .. " use libm.so.6, which has no function 'cusolverGetProperty': cuSOLVER 10 or later")
   end)
 
   it("multiplies views, stacks, vectors and halves as the host does", function()

@@ -22,6 +22,7 @@ static const char *const loads_code[] = {
     "ROCM_PATH",
     "ROCLUA_CUDA_LIBRARY",
     "ROCLUA_CUBLAS_LIBRARY",
+    "ROCLUA_CUSOLVER_LIBRARY",
     "ROCLUA_LAPACK_LIBRARY",
     "CUDA_INJECTION64_PATH",
     "CUDA_CACHE_PATH",

@@ -99,6 +99,34 @@ typedef struct roc_dev_product {
   roc_dtype dtype; /* of c, and added in it: the factors', or float32 for halves */
 } roc_dev_product;
 
+/* A step of a factorisation of stacks of matrices in Fortran order, without gaps, as LAPACK's function
+ * of that name has it: of square ones n × n, but for QR and singular values, which are of m × n (of
+ * gesvd, m >= n).  Triangles are the upper ones. */
+typedef enum roc_dev_factoring_step {
+  ROC_FACTORING_GETRF, /* matrices, pivots (int32) */
+  ROC_FACTORING_GETRS, /* those, right sides of k columns; option: 1, of the transposes */
+  ROC_FACTORING_POTRF, /* matrices */
+  ROC_FACTORING_GEQRF, /* matrices, tau */
+  ROC_FACTORING_ORGQR, /* those; k reflections */
+  ROC_FACTORING_SYEVD, /* matrices, eigenvalues; option: 1, with vectors */
+  ROC_FACTORING_GESVD, /* matrices, singular values, U, Vᵀ; option: 'N', 'S' or 'A' */
+  ROC_FACTORING_COUNT
+} roc_dev_factoring_step;
+typedef struct roc_dev_stack {
+  roc_devptr elements; /* 0: none */
+  int64_t step;        /* bytes from matrix to matrix */
+} roc_dev_stack;
+enum { ROC_DEV_FACTORING_OPERANDS = 4 };
+typedef struct roc_dev_factoring {
+  roc_dev_factoring_step step;
+  roc_dtype dtype; /* float32 or float64 */
+  int option;
+  int64_t m, n, k, count;
+  roc_dev_stack operands[ROC_DEV_FACTORING_OPERANDS];
+  roc_devptr work, info; /* info: an int32 a matrix, as LAPACK's */
+  int64_t work_size;     /* elements */
+} roc_dev_factoring;
+
 typedef enum roc_copy_dir { ROC_COPY_H2D, ROC_COPY_D2H, ROC_COPY_D2D } roc_copy_dir;
 
 struct roc_device_ops {
@@ -213,6 +241,14 @@ struct roc_device_ops {
                              roc_error *err);
   roc_status (*multiply)(roc_dev_stream *stream, const roc_dev_product *product,
                          roc_ticket *out_ticket, roc_error *err);
+  /* The same for factors; the queue is that of products where both are offered.
+   * factoring_size: how many elements of work a step takes; `operands` and `work` may be 0. */
+  roc_status (*solver_open)(roc_device *device, const char **out_name, void **out_queue,
+                            roc_error *err);
+  roc_status (*factoring_size)(roc_device *device, const roc_dev_factoring *factoring,
+                               int64_t *out_size, roc_error *err);
+  roc_status (*factor)(roc_dev_stream *stream, const roc_dev_factoring *factoring,
+                       roc_ticket *out_ticket, roc_error *err);
 
   /* Code.  The object outlives the module.  load may compile: any thread, without the caller's lock.
    * unload: no launch of it is pending. */

@@ -1,4 +1,4 @@
-/* Products of matrices by a library of the device's vendor, as work of a session. */
+/* Products and factors of matrices by libraries of the device's vendor, as work of a session. */
 #ifndef ROC_RUNTIME_PRODUCT_H
 #define ROC_RUNTIME_PRODUCT_H
 
@@ -14,5 +14,14 @@ roc_status roc_rt_product_library(roc_rt_device *device, const char **out_name, 
 roc_status roc_rt_product_queue(roc_rt_session *session, roc_rt_device *device,
                                 const roc_dev_product *product, const roc_rt_use uses[3],
                                 roc_error *err);
+
+/* The same for a step of a factorisation, by a library that may be another one; with the size of its
+ * work, in elements. */
+roc_status roc_rt_solver_library(roc_rt_device *device, const char **out_name, roc_error *err);
+roc_status roc_rt_factoring_size(roc_rt_device *device, const roc_dev_factoring *factoring,
+                                 int64_t *out_size, roc_error *err);
+roc_status roc_rt_factoring_queue(roc_rt_session *session, roc_rt_device *device,
+                                  const roc_dev_factoring *factoring, const roc_rt_use *uses,
+                                  uint32_t nuses, roc_error *err);
 
 #endif

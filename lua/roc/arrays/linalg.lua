@@ -1,8 +1,8 @@
 -- roc.linalg: linear algebra by libraries, which core.linalg opens and calls.
 --
 -- Operands are copied, converted and broadcast into stacks of matrices in C order, which the
--- library overwrites; it takes those of the host, and of devices whose memory the host can touch.
--- Products are computed by a library of the device's vendor, too.
+-- library overwrites: that of the host, and of devices whose memory the host can touch, or the
+-- libraries of a GPU's vendor (roc/arrays/solvers.lua, but for products).
 local core = require "roc.core"
 local dtypes = require "roc.arrays.dtypes"
 local elementwise = require "roc.arrays.elementwise"
@@ -65,15 +65,15 @@ end
 local function begin(name, a, b)
   local dtype = dtype_of(name, a, b)
   local device, is_device = places.choose(name, { a, b }, b and 2 or 1)
-  if is_device and not linalg.reaches(device) then
-    support.fail("'%s' uses no library on %s devices; copy the arrays to the host", name,
-      device.kind)
-  end
-  local library, why = linalg.find()
+  local is_gpu = is_device and not linalg.reaches(device)
+  local library, why = linalg.find(is_gpu and device or nil, string.match(name, "%l+$"))
   if not library then support.fail("'%s': %s", name, why) end
   local scope = support.scope(device)
-  return setmetatable({ name = name, dtype = dtype, is_device = is_device, lead = stacks.lead(a) },
-    { __close = function() if scope then scope:close() end end })
+  return setmetatable({
+    name = name, dtype = dtype, is_device = is_device, lead = stacks.lead(a),
+    functions = is_gpu and require "roc.arrays.solvers" or linalg,
+    fill = is_gpu and elementwise.store or core.fill_from,
+  }, { __close = function() if scope then scope:close() end end })
 end
 
 local function new(call, shape, dtype)
@@ -96,13 +96,13 @@ local function stack(call, array, rows, columns, transposed)
   local shape = transposed and stacks.shape(call.lead, columns, rows)
     or stacks.shape(call.lead, rows, columns)
   local copy = new(call, shape)
-  core.fill_from(transposed and swapped(copy) or copy, places.bring(array, call.is_device))
+  call.fill(transposed and swapped(copy) or copy, places.bring(array, call.is_device))
   return flat(call, copy, shape[#shape - 1], shape[#shape])
 end
 
 -- Calls the library, or says which matrix has no result.
 local function compute(call, name, ...)
-  local is_fine, number, is_right_side, why = linalg[name](...)
+  local is_fine, number, is_right_side, why = call.functions[name](...)
   if is_fine then return end
   local index, rest = {}, number - 1
   for k = #call.lead, 1, -1 do
@@ -141,7 +141,7 @@ end
 local function solution(call, x, n, k, is_vector)
   local matrices = swapped(x:slice(3, 1, n))
   local copy = new(call, { stacks.count(call.lead), n, k })
-  core.fill_from(copy, matrices)
+  call.fill(copy, matrices)
   if is_vector then return result(call, copy, n) end
   return result(call, copy, n, k)
 end
@@ -280,7 +280,7 @@ function M.lstsq(a, b, opts)
   local longer, count = math.max(m, n), stacks.count(call.lead)
   local rcond = check_rcond(name, given, EPSILON[call.dtype] * longer)
   local x = new(call, stacks.shape(call.lead, k, longer))
-  core.fill_from(swapped(x:slice(x.ndim, 1, m)), places.bring(right, call.is_device))
+  call.fill(swapped(x:slice(x.ndim, 1, m)), places.bring(right, call.is_device))
   x = flat(call, x, k, longer)
   local s, ranks = new(call, { count, math.min(m, n) }), new(call, count, core.dtypes.int64)
   compute(call, "lstsq", stack(call, a, m, n, true), x, rcond, s, ranks)

@@ -127,11 +127,12 @@ function roc.linalg.matmul(a, b) end
 -- ## The library
 
 ---The name and version of the library that serves arrays of the device, of the host without one,
----and of OpenBLAS the processor that it computes for; or nil, and what is missing. That of a GPU
----serves `roc.linalg.matmul` alone.
+---and of OpenBLAS the processor that it computes for; or nil, and what is missing. On a GPU products
+---and the other functions have a library each.
 ---
 ---Example: `roc.linalg.library() ~= nil` gives `true`.
 ---@param device? roc.Device | string | integer
+---@param name? string of the function that it serves; default "matmul"
 ---@return string? name
 ---@return string? missing
-function roc.linalg.library(device) end
+function roc.linalg.library(device, name) end

@@ -205,18 +205,89 @@ static int linalg_multiply(lua_State *L) {
   return 1;
 }
 
+/* ---- factors on GPUs ------------------------------------------------------------------------ */
+
+static const char *const steps[] = {
+    [ROC_FACTORING_GETRF] = "getrf", [ROC_FACTORING_GETRS] = "getrs",
+    [ROC_FACTORING_POTRF] = "potrf", [ROC_FACTORING_GEQRF] = "geqrf",
+    [ROC_FACTORING_ORGQR] = "orgqr", [ROC_FACTORING_SYEVD] = "syevd",
+    [ROC_FACTORING_GESVD] = "gesvd", [ROC_FACTORING_COUNT] = NULL};
+
+/* Arguments of a step: its name, m, n, k, the option, then arrays whose first dimension is that of the
+ * stack: the matrices, up to three others, and false for those that there are not. */
+enum { STEP_ARRAYS = 6, STEP_WORK = STEP_ARRAYS + ROC_DEV_FACTORING_OPERANDS, STEP_INFO };
+
+static roc_dev_stack stack_at(const roc_array *a) {
+  return (roc_dev_stack){address_of(a), a->strides[0] * (int64_t)roc_dtype_itemsize(a->dtype)};
+}
+
+static roc_dev_factoring read_step(lua_State *L, roc_rt_device **out_device) {
+  const roc_array *matrices = roc_check_any_array(L, STEP_ARRAYS);
+  *out_device = roc_buffer_device(matrices->buffer);
+  return (roc_dev_factoring){
+      .step = (roc_dev_factoring_step)luaL_checkoption(L, 1, NULL, steps),
+      .dtype = matrices->dtype,
+      .m = luaL_checkinteger(L, 2),
+      .n = luaL_checkinteger(L, 3),
+      .k = luaL_checkinteger(L, 4),
+      .option = (int)luaL_checkinteger(L, 5),
+      .count = matrices->extents[0],
+  };
+}
+
+/* factoring_size(step, m, n, k, option, matrices) -> how many elements of work it takes */
+static int linalg_factoring_size(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_rt_device *device;
+  int64_t size = 0;
+  roc_dev_factoring factoring = read_step(L, &device);
+  ROC_LUA_TRY(L, roc_rt_factoring_size(device, &factoring, &size, &err), &err);
+  lua_pushinteger(L, size);
+  return 1;
+}
+
+/* factor(step, m, n, k, option, matrices, …, work, info): queues the step. */
+static int linalg_factor(lua_State *L) {
+  roc_error err = ROC_ERROR_INIT;
+  roc_rt_device *device;
+  roc_rt_use uses[ROC_DEV_FACTORING_OPERANDS + 2];
+  uint32_t nuses = 0;
+  lua_settop(L, STEP_INFO);
+  /* what one of them computes may close another */
+  for (int arg = STEP_ARRAYS; arg <= STEP_INFO; arg++) roc_test_any_array(L, arg);
+  roc_dev_factoring factoring = read_step(L, &device);
+  for (int arg = STEP_ARRAYS; arg <= STEP_INFO; arg++) {
+    if (!lua_toboolean(L, arg)) continue;
+    const roc_array *a = roc_check_any_array(L, arg);
+    uses[nuses++] = (roc_rt_use){a->buffer, true};
+    if (arg < STEP_WORK) factoring.operands[arg - STEP_ARRAYS] = stack_at(a);
+    if (arg == STEP_WORK) factoring.work = address_of(a);
+    if (arg == STEP_WORK) factoring.work_size = roc_array_size(a);
+    if (arg == STEP_INFO) factoring.info = address_of(a);
+  }
+  roc_status status = roc_rt_factoring_queue(roc_session(L), device, &factoring, uses, nuses, &err);
+  ROC_LUA_TRY(L, status, &err);
+  return 0;
+}
+
+/* ---- which library -------------------------------------------------------------------------- */
+
 /* reaches(device): whether LAPACK takes the device's memory as the host's. */
 static int linalg_reaches(lua_State *L) {
   lua_pushboolean(L, is_in_reach(roc_opt_device(L, 1)));
   return 1;
 }
 
-/* The name of the library for arrays of the device at `arg`, or of the host; UNAVAILABLE: there is
- * none. */
-static roc_status find_library(lua_State *L, int arg, const char **out_name, roc_error *err) {
-  roc_rt_device *device = lua_isnoneornil(L, arg) ? NULL : roc_opt_device(L, arg);
-  if (!is_in_reach(device)) return roc_rt_product_library(device, out_name, err);
-  return roc_linalg_library(out_name, err);
+/* The name of the library for arrays of the device at index 1, or of the host: that of the function
+ * named at index 2, or of products; UNAVAILABLE: there is none. */
+static roc_status find_library(lua_State *L, const char **out_name, roc_error *err) {
+  static const char *const functions[] = {"matmul",   "solve", "lstsq", "inverse", "det",
+                                          "cholesky", "qr",    "svd",   "eigh",    NULL};
+  roc_rt_device *device = lua_isnoneornil(L, 1) ? NULL : roc_opt_device(L, 1);
+  bool is_product = luaL_checkoption(L, 2, functions[0], functions) == 0;
+  if (is_in_reach(device)) return roc_linalg_library(out_name, err);
+  return is_product ? roc_rt_product_library(device, out_name, err)
+                    : roc_rt_solver_library(device, out_name, err);
 }
 
 static int push_library(lua_State *L, roc_status status, const char *name, const roc_error *err) {
@@ -230,19 +301,19 @@ static int push_library(lua_State *L, roc_status status, const char *name, const
   return 3;
 }
 
-/* find([device]) -> the name; or nil, why there is none, and whether that is a mistake. */
+/* find([device [, function]]) -> the name; or nil, why there is none, and whether that is a mistake. */
 static int linalg_find(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
   const char *name = NULL;
-  roc_status status = find_library(L, 1, &name, &err);
+  roc_status status = find_library(L, &name, &err);
   return push_library(L, status, name, &err);
 }
 
-/* roc.linalg.library([device]) -> the name; or nil and why there is none. */
+/* roc.linalg.library([device [, function]]) -> the name; or nil and why there is none. */
 static int linalg_library(lua_State *L) {
   roc_error err = ROC_ERROR_INIT;
   const char *name = NULL;
-  roc_status status = find_library(L, 1, &name, &err);
+  roc_status status = find_library(L, &name, &err);
   if (status != ROC_UNAVAILABLE) ROC_LUA_TRY(L, status, &err);
   lua_settop(L, 0);
   push_library(L, status, name, &err);
@@ -262,6 +333,8 @@ static const luaL_Reg functions[] = {{"library", linalg_library},
                                      {"eigh", linalg_eigh},
                                      {"lstsq", linalg_lstsq},
                                      {"multiply", linalg_multiply},
+                                     {"factoring_size", linalg_factoring_size},
+                                     {"factor", linalg_factor},
                                      {NULL, NULL}};
 
 void roc_open_linalg(lua_State *L) {

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/opened.h"
 #include "device/cuda/dyn.h"
 #include "device/device.h"
 
@@ -40,12 +41,13 @@ typedef struct roc_cuda_reaper {
   roc_cuda_leftover *first;
 } roc_cuda_reaper;
 
-/* What products by cuBLAS need: see library.c. */
+/* What NVIDIA's libraries need: see library.c and solver.c. */
 typedef struct roc_cuda_library {
   pthread_mutex_t lock; /* guards all of it, and the calls */
-  struct cublasContext *handle;
   CUstream queue;
-  char name[96];
+  struct cublasContext *handle;
+  struct cusolverDnContext *solver;
+  char name[96], solver_name[96];
 } roc_cuda_library;
 
 typedef enum roc_cuda_access { ROC_CUDA_UNASKED, ROC_CUDA_OPEN, ROC_CUDA_CLOSED } roc_cuda_access;
@@ -255,6 +257,32 @@ roc_status roc_cuda_library_open(roc_device *device, const char **out_name, void
 roc_status roc_cuda_multiply(roc_dev_stream *stream, const roc_dev_product *product,
                              roc_ticket *out_ticket, roc_error *err);
 void roc_cuda_library_close(roc_cuda_device *device);
+
+/* For solver.c: the library's lock held, context current. */
+typedef struct roc_cuda_library_result {
+  int result;
+  roc_status status;
+  const char *text;
+} roc_cuda_library_result;
+roc_status roc_cuda_library_fail(roc_cuda_device *device, const char *library,
+                                 const roc_cuda_library_result *results, int result,
+                                 const char *what, roc_error *err);
+roc_status roc_cuda_library_start_queue(roc_cuda_device *device, roc_error *err);
+/* Writes "cuBLAS 13.0.2 (libcublas.so.13)". */
+void roc_cuda_library_describe(const char *library, int (*get_property)(int which, int *out_value),
+                               const roc_opened *file, char name[96]);
+/* The queue waits for memory that has been allocated before.  Like roc_cuda_stream_ready, whose note
+ * of the stream the runtime's lock guards. */
+roc_status roc_cuda_library_await_allocation(roc_cuda_device *device, roc_error *err);
+
+/* ---- solver.c: the ops ---- */
+
+roc_status roc_cuda_solver_open(roc_device *device, const char **out_name, void **out_queue,
+                                roc_error *err);
+roc_status roc_cuda_factoring_size(roc_device *device, const roc_dev_factoring *factoring,
+                                   int64_t *out_size, roc_error *err);
+roc_status roc_cuda_factor(roc_dev_stream *stream, const roc_dev_factoring *factoring,
+                           roc_ticket *out_ticket, roc_error *err);
 
 /* ---- registration.c ------------------------------------------------------ */
 

@@ -52,11 +52,7 @@ enum {
   DISALLOW_REDUCED_PRECISION_REDUCTION = 16,
 };
 
-static const struct {
-  int result;
-  roc_status status;
-  const char *text;
-} results[] = {
+static const roc_cuda_library_result results[] = {
     {1, ROC_UNAVAILABLE, "it does not start here"},
     {3, ROC_OOM, "out of memory on the GPU"},
     {7, ROC_INTERNAL, "a value that it does not take"},
@@ -66,6 +62,7 @@ static const struct {
     {14, ROC_INTERNAL, "an error of its own"},
     {15, ROC_UNSUPPORTED, "it has no such product"},
     {16, ROC_UNAVAILABLE, "it has no license"},
+    {0},
 };
 
 static const struct {
@@ -75,47 +72,53 @@ static const struct {
 
 /* ---- what it needs on a device: the library's lock held, context current ---- */
 
-static roc_status fail(roc_cuda_device *device, int result, const char *what, roc_error *err) {
+roc_status roc_cuda_library_fail(roc_cuda_device *device, const char *library,
+                                 const roc_cuda_library_result *results_of, int result,
+                                 const char *what, roc_error *err) {
   CUresult state = roc_cuda.cuStreamQuery(device->library.queue);
   if (roc_cuda_is_loss(state)) return roc_cuda_fail(device, state, what, err);
-  roc_status status = ROC_INTERNAL;
-  const char *text = "an error that has no text";
-  for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
-    if (results[i].result != result) continue;
-    status = results[i].status;
-    text = results[i].text;
-  }
-  roc_fail(err, status, "%s: %s (cuBLAS error %d)", what, text, result);
+  const roc_cuda_library_result unknown = {0, ROC_INTERNAL, "an error that has no text"};
+  const roc_cuda_library_result *known = results_of;
+  while (known->text && known->result != result) known++;
+  if (!known->text) known = &unknown;
+  roc_fail(err, known->status, "%s: %s (%s error %d)", what, known->text, library, result);
   if (err) err->native = result;
-  return status;
+  return known->status;
+}
+
+static roc_status fail(roc_cuda_device *device, int result, const char *what, roc_error *err) {
+  return roc_cuda_library_fail(device, "cuBLAS", results, result, what, err);
+}
+
+roc_status roc_cuda_library_start_queue(roc_cuda_device *device, roc_error *err) {
+  roc_cuda_library *library = &device->library;
+  if (library->queue) return ROC_OK;
+  CUresult result = roc_cuda.cuStreamCreate(&library->queue, CU_STREAM_NON_BLOCKING);
+  if (result == CUDA_SUCCESS) return ROC_OK;
+  library->queue = NULL;
+  return roc_cuda_fail(device, result, "a stream for NVIDIA's libraries cannot be made", err);
+}
+
+void roc_cuda_library_describe(const char *library, int (*get_property)(int which, int *out_value),
+                               const roc_opened *file, char name[96]) {
+  static const int which[] = {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL};
+  int version[3] = {0};
+  for (int i = 0; i < 3; i++) get_property(which[i], &version[i]);
+  snprintf(name, 96, "%s %d.%d.%d (%.60s)", library, version[0], version[1], version[2],
+           roc_opened_file_name(file));
 }
 
 static roc_status start_current(roc_cuda_device *device, roc_error *err) {
-  roc_cuda_library *library = &device->library;
-  if (!library->queue) {
-    CUresult result = roc_cuda.cuStreamCreate(&library->queue, CU_STREAM_NON_BLOCKING);
-    if (result != CUDA_SUCCESS) {
-      library->queue = NULL;
-      return roc_cuda_fail(device, result, "a stream for cuBLAS cannot be made", err);
-    }
-  }
+  ROC_TRY(roc_cuda_library_start_queue(device, err));
   struct cublasContext *handle = NULL;
   int result = cublas.create(&handle);
-  if (result == 0) result = cublas.set_stream(handle, library->queue);
+  if (result == 0) result = cublas.set_stream(handle, device->library.queue);
   if (result == 0) {
     result = cublas.set_math(handle, DEFAULT_MATH | DISALLOW_REDUCED_PRECISION_REDUCTION);
   }
   if (result != 0) return fail(device, result, "cuBLAS cannot be used", err);
-  library->handle = handle;
+  device->library.handle = handle;
   return ROC_OK;
-}
-
-static void describe(roc_cuda_library *library) {
-  static const int which[] = {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL};
-  int version[3] = {0};
-  for (int i = 0; i < 3; i++) cublas.get_property(which[i], &version[i]);
-  snprintf(library->name, sizeof library->name, "cuBLAS %d.%d.%d (%.60s)", version[0], version[1],
-           version[2], roc_opened_file_name(&opened));
 }
 
 static roc_status start(roc_cuda_device *device, roc_error *err) {
@@ -125,7 +128,9 @@ static roc_status start(roc_cuda_device *device, roc_error *err) {
   roc_status status = start_current(device, err);
   roc_cuda_leave(entered);
   pthread_sigmask(SIG_SETMASK, &old, NULL);
-  if (status == ROC_OK) describe(&device->library);
+  if (status == ROC_OK) {
+    roc_cuda_library_describe("cuBLAS", cublas.get_property, &opened, device->library.name);
+  }
   return status;
 }
 
@@ -184,12 +189,14 @@ static int call(struct cublasContext *handle, const roc_dev_product *p) {
                            p->c, c_type, m, p->m * p->n, (int)p->count, compute, GEMM_DEFAULT);
 }
 
-/* Like roc_cuda_stream_ready, whose note of the stream the runtime's lock guards. */
-static roc_status multiply(roc_cuda_device *device, const roc_dev_product *p, roc_error *err) {
+roc_status roc_cuda_library_await_allocation(roc_cuda_device *device, roc_error *err) {
   CUresult ready = roc_cuda.cuStreamWaitEvent(device->library.queue, device->alloc_event, 0);
-  if (ready != CUDA_SUCCESS) {
-    return roc_cuda_fail(device, ready, "cuBLAS cannot wait for an allocation", err);
-  }
+  if (ready == CUDA_SUCCESS) return ROC_OK;
+  return roc_cuda_fail(device, ready, "NVIDIA's library cannot wait for an allocation", err);
+}
+
+static roc_status multiply(roc_cuda_device *device, const roc_dev_product *p, roc_error *err) {
+  ROC_TRY(roc_cuda_library_await_allocation(device, err));
   int result = call(device->library.handle, p);
   return result == 0 ? ROC_OK : fail(device, result, "cuBLAS cannot multiply", err);
 }
