@@ -94,6 +94,20 @@ describe("Operations on device arrays", function()
       assert.equal(3, y:copy_to_host()[1 << 20])
     end)
 
+    it("that are wanted with one that fails are right", function()
+      set_work(FUSED)
+      local x, y = ones "int32", roc.to_device(roc.range(0, N - 1, 1, "int32"))
+      local sum, part = x + y, x * 3
+      part:copy_to_host() -- the next kernel that needs it stores it
+      local product = part * part
+      pcall(function() roc.eval(part // y, sum, product, part) end)
+      pcall(function() y:copy_to_host() end)
+      pcall(function() device:synchronize() end)
+      assert.equal(1, sum:copy_to_host()[1])
+      assert.equal(3, part:copy_to_host()[1])
+      assert.equal(9, product:copy_to_host()[1])
+    end)
+
     it("become one kernel, and one with the first pass of a reduction", function()
       set_work(FUSED)
       local dtype = table.remove(dtypes) -- another one on each device: kernels serve all devices

@@ -64,11 +64,11 @@ bool roc_graph_is_worth_storing(const roc_expression *e) {
   return e->passes_left == 0;
 }
 
-/* Whether one kernel can store both. */
+/* Whether one kernel can store both: where an element of one fails, that of the other is missing. */
 static bool can_join(const roc_expression *first, const roc_expression *e) {
   const roc_array *a = &first->result, *b = &e->result;
-  return !e->has_reduction && !e->may_fail && first->device == e->device &&
-         roc_array_same_shape(a, b) &&
+  bool is_kind = !e->has_reduction && !e->may_fail && !first->may_fail;
+  return is_kind && first->device == e->device && roc_array_same_shape(a, b) &&
          memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0;
 }
 
