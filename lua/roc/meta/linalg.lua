@@ -127,8 +127,8 @@ function roc.linalg.matmul(a, b) end
 -- ## The library
 
 ---The name and version of the library that serves arrays of the device, of the host without one,
----and of OpenBLAS the processor that it computes for; or nil, and what is missing. On a GPU products
----and the other functions have a library each.
+---and of OpenBLAS the processor that it computes for; or nil, and what is missing. On a GPU
+---products and the other functions have a library each.
 ---
 ---Example: `roc.linalg.library() ~= nil` gives `true`.
 ---@param device? roc.Device | string | integer
