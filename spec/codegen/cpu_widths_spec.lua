@@ -216,3 +216,53 @@ describe("rows that items go through", function()
     end, 2)
   end)
 end)
+
+describe("indices that are checked beforehand", function()
+  local function wrap(x, o)
+    local i = roc.get_global_id(1)
+    local n = #o
+    if i > n then return end
+    local before = i - 1
+    if before < 1 then before = n end
+    o[i] = x[before]
+  end
+
+  it("are compared each where a variable has them of several places", function()
+    local text = roc.kernel(wrap, { signature = "(float32[:], float32[:])" }):inspect_llvm("cpu")
+    assert.falsy(text:find("%worst", 1, true), text)
+    local x, o = roc.zeros(10, "float32"), roc.zeros(10, "float32")
+    for i = 1, 10 do x[i] = i end
+    local scope <close> = roc.on_device("cpu")
+    roc.kernel(wrap):forall(10)(x, o)
+    assert.same({ 10, 1, 2, 3, 4, 5, 6, 7, 8, 9 }, o:totable())
+    assert.error_matches(function()
+      roc.kernel(wrap):forall(12)(x, roc.zeros(12, "float32"))
+    end, "index 12 out of range 1..10 of 'x'")
+  end)
+
+  -- Such a float is rounded to 32 bits, and what does not fit is left to items one by one.
+  it("may be made of floats beyond 32 bits", function()
+    local kernel = roc.kernel(function(x, t, o)
+      local i = roc.get_global_id(1)
+      if i <= #o then o[i] = t[math.floor(x[i] * 2) % 16 + 1] end
+    end)
+    local t, o = roc.zeros(16, "int32"), roc.zeros(40, "int32")
+    for i = 1, 16 do t[i] = i end
+    local scope <close> = roc.on_device("cpu")
+    for _, scale in ipairs { 1.0, 1e9, -1e12, 2.0 ^ 40 } do
+      local x, expected = roc.zeros(40, "float64"), {}
+      for i = 1, 40 do
+        x[i] = i * scale + 0.25
+        expected[i] = math.floor(x[i] * 2) % 16 + 1
+      end
+      kernel:forall(40)(x, t, o)
+      assert.same(expected, o:totable())
+    end
+    local x = roc.zeros(40, "float64")
+    x[7] = 0 / 0
+    assert.error_matches(function()
+      kernel:forall(40)(x, t, o)
+      roc.current_device():synchronize()
+    end, "has no integer representation")
+  end)
+end)

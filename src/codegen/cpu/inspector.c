@@ -21,6 +21,7 @@ enum {
   MAX_LOADS = 16,
   MAX_CELLS = 8,        /* largest indices; other checks share one flag */
   MAX_ADDEND = 1 << 20, /* `idx[i] + 1` */
+  MOST_STEPS = 4,
   NO_CELL = 0xff
 };
 
@@ -383,11 +384,30 @@ static bool is_narrow(const cpu_state *s, uint32_t id, worst_index *worst) {
   return info->kind == 'i' && info->itemsize <= 4;
 }
 
+/* Whether the index is what a variable has that is set in several places, or a choice; steps: how
+ * far back that is looked for.  LLVM takes 0, which is never larger, for a round that leaves the
+ * largest as it is, and makes no vectors of that. */
+static bool is_chosen(const cpu_state *s, uint32_t id, int steps) {
+  const roc_ir_inst *inst = inst_of(s, id);
+  if (inst->op == ROC_IR_SELECT) return true;
+  if (inst->op == ROC_IR_GET) {
+    bool is_counter = s->plan.is_counter[inst->aux] || s->plan.for_of[inst->aux] != ROC_IR_NONE;
+    uint32_t set = s->plan.set_once[inst->aux];
+    if (set == ROC_IR_NONE) return !is_counter;
+    inst = inst_of(s, set);
+  }
+  bool is_sum = inst->op == ROC_IR_ADD || inst->op == ROC_IR_SUB || inst->op == ROC_IR_SET;
+  for (uint32_t n = 0; is_sum && steps > 0 && n < inst->nargs; n++) {
+    if (is_chosen(s, roc_ir_arg(s->cg->ir, inst, n), steps - 1)) return true;
+  }
+  return false;
+}
+
 static void place_check(cpu_state *s, cpu_inspection *plan, uint32_t id) {
   roc_cg *cg = s->cg;
   const roc_ir_inst *inst = inst_of(s, id);
   plan->cell_of[id] = NO_CELL;
-  if (inst->op != ROC_IR_CHECK_INDEX) return;
+  if (inst->op != ROC_IR_CHECK_INDEX || is_chosen(s, arg_of(s, id, 0), MOST_STEPS)) return;
   worst_index worst = {.array = inst->aux, .dim = (uint32_t)inst->k.i};
   bool narrow = is_narrow(s, arg_of(s, id, 0), &worst);
   if (!narrow) worst.load = ROC_IR_NONE, worst.addend = 0;
@@ -505,6 +525,30 @@ LLVMValueRef cpu_inspect_is_needless(cpu_state *s) {
   return all;
 }
 
+/* Where it stands, of a float; what is computed again elsewhere stays as it is. */
+static bool is_rounding(const cpu_state *s, uint32_t id) {
+  const roc_ir_inst *inst = inst_of(s, id);
+  return (inst->op == ROC_IR_FLOOR || inst->op == ROC_IR_CEIL) && !s->plan.is_remat[id];
+}
+
+/* Integers that floats become have to fit into 32 bits here, as indices do: vectors are not
+ * converted to 64.  Others are left to the cold version. */
+static void round_to_32_bits(cpu_state *s, uint32_t id) {
+  roc_cg *cg = s->cg;
+  const roc_ir_inst *inst = inst_of(s, id);
+  LLVMValueRef value = cpu_operand(cg, arg_of(s, id, 0));
+  LLVMTypeRef type = LLVMTypeOf(value);
+  const char *name = inst->op == ROC_IR_FLOOR ? "llvm.floor" : "llvm.ceil";
+  value = roc_cg_intrinsic(cg, name, &type, 1, &value, 1);
+  LLVMValueRef least = LLVMConstReal(type, -0x1p31), end = LLVMConstReal(type, 0x1p31);
+  LLVMValueRef fits = LLVMBuildAnd(cg->b, LLVMBuildFCmp(cg->b, LLVMRealOGE, value, least, ""),
+                                   LLVMBuildFCmp(cg->b, LLVMRealOLT, value, end, ""), "");
+  note(s, LLVMBuildNot(cg->b, fits, ""));
+  value = LLVMBuildSelect(cg->b, fits, value, LLVMConstNull(type), "");
+  value = LLVMBuildFPToSI(cg->b, value, cg->t.i32, "");
+  roc_cg_define(cg, id, LLVMBuildSExt(cg->b, value, cg->t.i64, ""));
+}
+
 bool cpu_inspect_inst(cpu_state *s, uint32_t id) {
   roc_cg *cg = s->cg;
   cpu_inspection *plan = s->inspection;
@@ -516,6 +560,10 @@ bool cpu_inspect_inst(cpu_state *s, uint32_t id) {
   }
   if (inst->op == ROC_IR_LOAD && !is_settled_load(s, id)) {
     load_if_there(s, id);
+    return true;
+  }
+  if (is_rounding(s, id)) {
+    round_to_32_bits(s, id);
     return true;
   }
   if (!plan->is_check[id]) return false;
