@@ -117,10 +117,35 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out_ptr, size_t nbytes, CUmemoryPo
   return end(CUDA_SUCCESS);
 }
 
+CUresult cuMemAlloc_v2(CUdeviceptr *out_ptr, size_t nbytes) {
+  BEGIN_IN_CONTEXT(cuMemAlloc);
+  if (is_busy(current())) state.waits++;
+  block *b = calloc(1, sizeof *b);
+  if (nbytes == 0 || nbytes >= (size_t)1 << 30 || !map_block(b, nbytes)) {
+    free(b);
+    return end(CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  b->device = current()->device;
+  add_object(&b->base, FAKE_MEMORY);
+  *out_ptr = b->address;
+  return end(CUDA_SUCCESS);
+}
+
+CUresult cuMemFree_v2(CUdeviceptr ptr) {
+  BEGIN_IN_CONTEXT(cuMemFree);
+  block *b = find_block(ptr, FAKE_MEMORY);
+  if (is_busy(current())) state.waits++;
+  if (!b || b->address != ptr || b->pool) return end(CUDA_ERROR_INVALID_VALUE);
+  free_block(b);
+  return end(CUDA_SUCCESS);
+}
+
 CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream stream) {
   BEGIN_IN_CONTEXT(cuMemFreeAsync);
   block *b = find_block(ptr, FAKE_MEMORY);
-  if (!b || b->address != ptr || !is_ours(stream)) return end(CUDA_ERROR_INVALID_VALUE);
+  if (!b || b->address != ptr || !b->pool || !is_ours(stream)) {
+    return end(CUDA_ERROR_INVALID_VALUE);
+  }
   while (!state.is_held && (stream->first || stream->is_running)) {
     pthread_cond_wait(&state.changed, &state.lock); /* its turn */
   }
@@ -230,7 +255,7 @@ static bool drains_at_once(CUstream stream) {
 static bool is_closed(CUdeviceptr ptr) {
   const block *b = find_block(ptr, FAKE_MEMORY);
   int own = current()->device;
-  return b && b->device != own && !b->pool->is_open_to[own];
+  return b && b->device != own && !(b->pool && b->pool->is_open_to[own]);
 }
 
 static CUresult queue_copy(CUstream stream, CUdeviceptr dst, CUdeviceptr src, op shape) {

@@ -74,6 +74,28 @@ describe("the cuda driver on a stand-in", function()
     return (shell.run(base .. variable .. " ROCLUA --list-devices"))
   end
 
+  it("takes first blocks where it has one GPU, and nothing runs, the driver's quick way", function()
+    local allocate = [[
+      local arrays = {}
+      for i = 1, 20 do arrays[i] = roc.device_array(5000 * i) end
+    ]]
+    local launch = [[
+      roc.kernel(function(x) x[1] = 1.0 end, { check = false }):forall(1)(roc.device_array(1))
+    ]]
+    local _, status, counts = run(allocate, "FAKE_CUDA_DEVICES=1")
+    assert.same({ 0, 16 }, { status, counts.cuMemAlloc_v2 })
+    is_balanced(counts)
+    _, status, counts = run(launch .. allocate, "FAKE_CUDA_DEVICES=1")
+    assert.equal(0, status)
+    assert.is_true(counts.cuMemAlloc_v2 < 5 and counts.cuMemAllocFromPoolAsync >= 20)
+    is_balanced(counts)
+    _, status, counts = run(allocate)
+    assert.same({ 0, 0 }, { status, counts.cuMemAlloc_v2 })
+    _, status, counts = run(allocate, "FAKE_CUDA_DEVICES=1 FAKE_CUDA_FAIL=cuMemAlloc_v2:0:2")
+    assert.equal(0, status)
+    is_balanced(counts)
+  end)
+
   it("gives a GPU back after what was printed has been written", function()
     local script, awaited = os.tmpname(), os.tmpname()
     os.remove(awaited)

@@ -202,6 +202,7 @@ static roc_status cuda_open(uint32_t ordinal, roc_device **out_device, roc_error
   device->base.ops = &roc_cuda_ops;
   device->base.kind = roc_cuda_ops.kind;
   device->base.ordinal = ordinal;
+  device->is_alone = count == 1;
   pthread_mutex_init(&device->lock, NULL);
   pthread_mutex_init(&device->clock_lock, NULL);
   pthread_mutex_init(&device->library.lock, NULL);

@@ -21,6 +21,7 @@ enum {
   ROC_CUDA_IN_FLIGHT = 512,
   ROC_CUDA_CHECK_EVERY = 64, /* launches from one event to the next, when none is asked for */
   ROC_CUDA_EVENTS = 32,
+  ROC_CUDA_FIRST_BLOCKS = 16,
 };
 
 typedef struct roc_cuda_stream roc_cuda_stream;
@@ -59,7 +60,12 @@ typedef struct roc_cuda_device {
   CUmemoryPool pool;
   CUstream memory_stream; /* all that is allocated and freed, in order; nothing there waits */
   CUevent alloc_event;    /* after the last allocation */
-  uint32_t alloc_epoch;   /* counts them */
+  /* Those that did not wait for the pool's first block: see memory.c. */
+  CUdeviceptr first_blocks[ROC_CUDA_FIRST_BLOCKS];
+  uint32_t first_block_count;
+  bool is_alone;        /* the program sees no other GPU */
+  bool may_last;        /* the GPU was given what an allocation could wait for: not only copies */
+  uint32_t alloc_epoch; /* counts them */
   uint32_t default_shared_bytes; /* of a workgroup, dynamic and static, without the opt-in */
   uint64_t max_pitch;
   roc_cuda_access access[ROC_CUDA_MAX_GPUS]; /* of other GPUs, by ordinal, to the pool */

@@ -73,6 +73,7 @@ roc_status roc_cuda_host_call(roc_dev_stream *base, void (*fn)(void *ud), void *
   if (base->device->is_lost) return roc_cuda_fail_lost(device, err);
   bool entered = roc_cuda_enter(device);
   roc_cuda_job job = {.run = run_call, .as.call = {fn, ud}};
+  device->may_last = true;
   roc_status status = roc_cuda_queue_job(stream, &job, err);
   if (status == ROC_OK) *out_ticket = roc_cuda_issue(stream, NULL);
   roc_cuda_leave(entered);

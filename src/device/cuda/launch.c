@@ -128,6 +128,7 @@ static roc_status submit(roc_cuda_stream *stream, const roc_dev_launch *launch,
   CUresult result =
       roc_cuda.cuLaunchKernel(module->function, blocks[0], blocks[1], blocks[2], threads[0],
                               threads[1], threads[2], shared, stream->handle, NULL, extra);
+  device->may_last = true;
   if (result == CUDA_SUCCESS) return ROC_OK;
   if (result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) return fail_registers(launch, err);
   return fail_launch(stream, result, err);

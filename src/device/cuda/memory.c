@@ -2,7 +2,12 @@
  *
  * Device memory comes from a pool of our own, in the order of a stream on which nothing ever waits:
  * so neither allocating nor freeing waits for work.  The pool keeps nothing that the runtime's own
- * pool has given back: the library returns it to the system at the next wait. */
+ * pool has given back: the library returns it to the system at the next wait.
+ *
+ * The library takes some ten milliseconds for the first block of a pool, of which a short program
+ * would spend a good part of its time.  Its other allocations may wait for kernels, so it is they
+ * that give a few first blocks, as long as there is nothing but copies.  They can only be opened to
+ * other GPUs as a whole context is, so where there are such, all comes from the pool. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -30,7 +35,34 @@ void roc_cuda_close_memory(roc_cuda_device *device) {
   if (device->pool) roc_cuda.cuMemPoolDestroy(device->pool);
 }
 
+/* They are given back when the GPU is idle, so they are small. */
+enum { FIRST_BLOCK_BYTES = 8 << 20 };
+
+static bool has_first_block(const roc_cuda_device *device, size_t nbytes) {
+  return device->is_alone && !device->may_last && nbytes <= FIRST_BLOCK_BYTES &&
+         device->first_block_count < ROC_CUDA_FIRST_BLOCKS;
+}
+
+/* False: it is none of them. */
+static bool forget_first_block(roc_cuda_device *device, CUdeviceptr ptr) {
+  CUdeviceptr *blocks = device->first_blocks;
+  for (uint32_t i = 0; i < device->first_block_count; i++) {
+    if (blocks[i] != ptr) continue;
+    blocks[i] = blocks[--device->first_block_count];
+    return true;
+  }
+  return false;
+}
+
+static void give_first_block_back(roc_device *base, void *ptr) {
+  if (!base->is_lost) roc_cuda.cuMemFree((CUdeviceptr)(uintptr_t)ptr);
+}
+
 CUresult roc_cuda_take_memory(roc_cuda_device *device, size_t nbytes, CUdeviceptr *out_ptr) {
+  if (has_first_block(device, nbytes) && roc_cuda.cuMemAlloc(out_ptr, nbytes) == CUDA_SUCCESS) {
+    device->first_blocks[device->first_block_count++] = *out_ptr;
+    return CUDA_SUCCESS;
+  }
   CUresult result =
       roc_cuda.cuMemAllocFromPoolAsync(out_ptr, nbytes, device->pool, device->memory_stream);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) { /* what was freed may lie in pieces */
@@ -69,8 +101,12 @@ roc_status roc_cuda_alloc(roc_device *base, size_t nbytes, roc_devptr *out_ptr, 
 }
 
 void roc_cuda_free(roc_device *base, roc_devptr ptr) {
-  const roc_cuda_device *device = roc_cuda_device_of(base);
+  roc_cuda_device *device = roc_cuda_device_of(base);
   if (base->is_lost) return; /* it goes with the context */
+  if (forget_first_block(device, ptr)) {
+    roc_cuda_reap(device, give_first_block_back, (void *)(uintptr_t)ptr);
+    return;
+  }
   bool entered = roc_cuda_enter(device);
   roc_cuda.cuMemFreeAsync(ptr, device->memory_stream);
   roc_cuda_leave(entered);

@@ -55,6 +55,7 @@ static CUresult adopt_handle(roc_cuda_stream *stream, CUstream foreign) {
   if (result != CUDA_SUCCESS) return result;
   if (context != roc_cuda_owner(stream)->context) return CUDA_ERROR_INVALID_HANDLE;
   stream->is_foreign = true;
+  roc_cuda_owner(stream)->may_last = true;
   stream->handle = foreign;
   return CUDA_SUCCESS;
 }
