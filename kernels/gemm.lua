@@ -303,7 +303,10 @@ local function whole_groups(kernel, c, block, side)
 end
 
 -- How to run the product: one element an item, tiles, or blocks.
-local CHOICES = { "naive", 8, 16, 32, "blocked", "paired", "spread" }
+local function choices_for(device)
+  local is_gpu = device.kind ~= "cpu" and device.kind ~= "sim"
+  return { "naive", 8, 16, 32, is_gpu and "paired" or "blocked", "spread" }
+end
 
 ---The quickest of these kernels for the arrays' device, dtype and shapes, found by roc.tune, which
 ---writes products into `c`, and keeps on disk what it has found.
@@ -324,7 +327,7 @@ function gemm.tuned(a, b, c)
       return whole_groups(gemm.spread_for(c.dtype), c, SPREAD, SIDE)
     end
     return whole_groups(gemm.tiled_for(c.dtype, nil, choice), c, choice, choice)
-  end, CHOICES, { a, b, c }, { name = "gemm" })
+  end, choices_for(c.device), { a, b, c }, { name = "gemm" })
 end
 
 return gemm
