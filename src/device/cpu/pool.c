@@ -23,10 +23,17 @@ enum {
   SCRATCH_ALIGNMENT = 64,
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Held for short, by many threads at the ends of a launch: they try for a while before they sleep. */
+static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_cond_t work_done; /* on the monotonic clock, hence made at run time */
 static pthread_once_t done_once = PTHREAD_ONCE_INIT;
 static uint32_t waiting_count;
+/* Sleeping threads that roc_cpu_pool_unlock wakes: a call of the system takes longer than what the
+ * lock is held for.  Lock held. */
+static struct {
+  roc_cpu_pool *pool;
+  uint32_t count;
+} wakes;
 
 void *roc_cpu_scratch_get(roc_cpu_scratch *scratch, size_t nbytes) {
   if (nbytes <= scratch->capacity && scratch->memory) return scratch->memory;
@@ -84,7 +91,21 @@ void roc_cpu_pool_lock(void) {
 }
 
 void roc_cpu_pool_unlock(void) {
+  roc_cpu_pool *pool = wakes.pool;
+  uint32_t count = wakes.count;
+  wakes.count = 0;
   pthread_mutex_unlock(&lock);
+  for (uint32_t i = 0; i < count; i++) pthread_cond_signal(&pool->work_came);
+}
+
+/* So many more of those that sleep, once the lock is free.  Lock held. */
+static void wake(roc_cpu_pool *pool, uint32_t count) {
+  for (; wakes.pool != pool && wakes.count > 0; wakes.count--) { /* of another device */
+    pthread_cond_signal(&wakes.pool->work_came);
+  }
+  wakes.pool = pool;
+  wakes.count += count;
+  if (wakes.count > pool->sleeping_count) wakes.count = pool->sleeping_count;
 }
 
 /* ---- tasks --------------------------------------------------------------- */
@@ -108,10 +129,7 @@ static void list(roc_cpu_pool *pool, roc_cpu_task *task, uint32_t helpers) {
   *pool->last_link = task;
   pool->last_link = &task->next;
   atomic_fetch_add_explicit(&pool->listed_count, 1, memory_order_release);
-  uint32_t awake = pool->spinning_count;
-  for (uint32_t i = awake; i < helpers && i - awake < pool->sleeping_count; i++) {
-    pthread_cond_signal(&pool->work_came);
-  }
+  if (helpers > pool->spinning_count) wake(pool, helpers - pool->spinning_count);
 }
 
 void roc_cpu_pool_submit(roc_cpu_pool *pool, roc_cpu_task *task) {
@@ -148,7 +166,7 @@ void roc_cpu_pool_leave(roc_cpu_pool *pool, roc_cpu_left *left) {
   left->next = pool->first_left;
   pool->first_left = left;
   atomic_fetch_add_explicit(&pool->listed_count, 1, memory_order_release);
-  if (pool->sleeping_count > 0) pthread_cond_signal(&pool->work_came);
+  wake(pool, 1);
 }
 
 roc_cpu_left *roc_cpu_pool_take_left(roc_cpu_pool *pool, const roc_cpu_task *task) {
@@ -197,7 +215,7 @@ static void serve(roc_cpu_pool *pool, roc_cpu_task *task, roc_cpu_scratch *scrat
   roc_cpu_pool_enter(pool, task);
   /* Submitters count spinning threads once per task; a thread that takes one makes sure that the rest is
    * taken too. */
-  if (pool->first_task && pool->sleeping_count > 0) pthread_cond_signal(&pool->work_came);
+  if (pool->first_task) wake(pool, 1);
   roc_cpu_pool_unlock();
   uint64_t turn_end_ns = roc_clock_ns() + TURN_NS;
   bool has_more;
