@@ -3,6 +3,7 @@
 #define ROC_CODEGEN_AMDGPU_AMDGPU_H
 
 #include "base/amdgpu_target.h"
+#include "codegen/amdgpu/opaque.h"
 #include "codegen/core/cg.h"
 #include "codegen/core/fields.h"
 

@@ -11,7 +11,7 @@ static LLVMValueRef pass(LLVMBuilderRef b, LLVMValueRef value, const char *const
   return LLVMBuildCall2(b, type, nothing, &value, 1, "");
 }
 
-static LLVMValueRef pass_vector(LLVMBuilderRef b, LLVMValueRef value) {
+LLVMValueRef roc_amdgpu_opaque_vector(LLVMBuilderRef b, LLVMValueRef value) {
   return pass(b, value, "=v,0");
 }
 
@@ -37,14 +37,15 @@ static LLVMValueRef pass_bits(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef bits, b
   LLVMTypeRef whole = LLVMIntTypeInContext(cg->ctx, 32 * count);
   LLVMTypeRef registers = count == 1 ? cg->t.i32 : LLVMVectorType(cg->t.i32, count);
   LLVMValueRef value = LLVMBuildBitCast(b, LLVMBuildZExt(b, bits, whole, ""), registers, "");
-  return LLVMBuildTrunc(b, LLVMBuildBitCast(b, pass_vector(b, value), whole, ""), type, "");
+  value = roc_amdgpu_opaque_vector(b, value);
+  return LLVMBuildTrunc(b, LLVMBuildBitCast(b, value, whole, ""), type, "");
 }
 
 LLVMValueRef roc_amdgpu_opaque(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
   bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
   LLVMTypeRef element = is_vector ? LLVMGetElementType(type) : type;
-  if (LLVMGetTypeKind(element) == LLVMPointerTypeKind) return pass_vector(b, value);
+  if (LLVMGetTypeKind(element) == LLVMPointerTypeKind) return roc_amdgpu_opaque_vector(b, value);
   unsigned nbits = (unsigned)LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(cg->mod), type);
   LLVMTypeRef bits = LLVMIntTypeInContext(cg->ctx, nbits);
   bool is_of_halves = is_vector && nbits == 16 * LLVMGetVectorSize(type);
@@ -54,7 +55,7 @@ LLVMValueRef roc_amdgpu_opaque(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value)
 
 LLVMValueRef roc_amdgpu_opaque_uniform(roc_cg *cg, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
-  LLVMValueRef hidden = pass_vector(cg->b, value);
+  LLVMValueRef hidden = roc_amdgpu_opaque_vector(cg->b, value);
   return roc_cg_intrinsic(cg, "llvm.amdgcn.readfirstlane", &type, 1, &hidden, 1);
 }
 

@@ -9,12 +9,13 @@
 #include <llvm/Analysis/UniformityAnalysis.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Target/TargetMachine.h>
+
+#include "codegen/amdgpu/opaque.h"
 
 namespace {
 
@@ -57,8 +58,8 @@ bool are_in_one_loop(const branch_list &branches, const llvm::CycleInfo &cycles)
 }
 
 /* Those of the branches that need a comparison of their own. */
-branch_list parted_of(const llvm::Instruction *condition, const branch_list &branches,
-                      const llvm::CycleInfo &cycles, const roc_shared_conditions &which) {
+branch_list parted_of(llvm::Instruction *condition, const branch_list &branches,
+                      llvm::FunctionAnalysisManager &analyses, const roc_shared_conditions &which) {
   branch_list outer, parted;
   for (llvm::BranchInst *branch : branches) {
     const llvm::BasicBlock *block = branch->getParent();
@@ -68,26 +69,20 @@ branch_list parted_of(const llvm::Instruction *condition, const branch_list &bra
       parted.push_back(branch);
     }
   }
-  if (which.in_loops && !outer.empty() && !are_in_one_loop(outer, cycles)) parted.append(outer);
+  if (!which.in_loops || outer.size() < 2) return parted;
+  auto &cycles = analyses.getResult<llvm::CycleAnalysis>(*condition->getFunction());
+  if (!are_in_one_loop(outer, cycles)) parted.append(outer);
   return parted;
 }
 
-/* In a vector register, by way of empty assembly: LLVM does not know that all lanes have the same. */
-llvm::Value *pass(llvm::IRBuilder<> &b, llvm::Value *number) {
-  llvm::Type *type = number->getType();
-  auto *of = llvm::FunctionType::get(type, type, false);
-  llvm::CallInst *passed = b.CreateCall(llvm::InlineAsm::get(of, "", "=v,0", false), number);
-  passed->setDoesNotAccessMemory();
-  passed->setDoesNotThrow();
-  return passed;
-}
-
-/* The number of the first live lane is read where the branch is: nothing moves or joins that. */
+/* In a vector register LLVM does not know that all lanes have the same. The number of the first live
+ * lane is read where the branch is: nothing moves or joins that. */
 void part(llvm::Instruction *condition, const branch_list &branches) {
   llvm::IRBuilder<> b(condition->getContext());
   b.SetInsertPoint(*condition->getInsertionPointAfterDef());
   b.SetCurrentDebugLocation(condition->getDebugLoc());
-  llvm::Value *number = pass(b, b.CreateZExt(condition, b.getInt32Ty()));
+  llvm::Value *bit = b.CreateZExt(condition, b.getInt32Ty());
+  llvm::Value *number = llvm::unwrap(roc_amdgpu_opaque_vector(llvm::wrap(&b), llvm::wrap(bit)));
   for (llvm::BranchInst *branch : branches) {
     b.SetInsertPoint(branch);
     llvm::Value *read =
@@ -103,10 +98,9 @@ void part_those_of(llvm::Function &fn, llvm::TargetMachine *tm,
   analyses.registerPass([] { return llvm::DominatorTreeAnalysis(); });
   analyses.registerPass([] { return llvm::CycleAnalysis(); });
   analyses.registerPass([&] { return tm->getTargetIRAnalysis(); });
-  const llvm::CycleInfo &cycles = analyses.getResult<llvm::CycleAnalysis>(fn);
   condition_map parted;
   for (const auto &[condition, branches] : branches_of(fn)) {
-    branch_list some = parted_of(condition, branches, cycles, which);
+    branch_list some = parted_of(condition, branches, analyses, which);
     if (!some.empty()) parted[condition] = some;
   }
   if (parted.empty()) return;
