@@ -394,6 +394,8 @@ local LIBRARY = {
   { "gemm", "tiled", "(float32[:,:], float32[:,:], float32[:,:])", "s_barrier", 4096 },
   { "gemm", "blocked", "(float32[:,:], float32[:,:], float32[:,:])", "s_barrier", 16640,
     { 16, 16 } },
+  { "gemm", "paired", "(float32[:,:], float32[:,:], float32[:,:])", "s_barrier", 16640,
+    { 16, 16 }, spills = "^gfx1" }, -- it takes more than 256 registers
   { "gemm", "spread", "(float32[:,:], float32[:,:], float32[:,:])", "s_barrier", 8192,
     { 16, 16 } },
   { "transpose", "naive", "(float32[:,:], float32[:,:])", "global_store_", 0 },
@@ -444,8 +446,10 @@ describe("the kernel library on AMDGPU #amdgpu", function()
           local text = kernel:inspect_asm(chip)
           check(text, case[4])
           check(text, "%.group_segment_fixed_size: " .. case[5])
-          check(text, "%.private_segment_fixed_size: 0", "%.sgpr_spill_count: 0",
-            "%.vgpr_spill_count: 0")
+          if not chip:find(case.spills or "none") then
+            check(text, "%.private_segment_fixed_size: 0", "%.sgpr_spill_count: 0",
+              "%.vgpr_spill_count: 0")
+          end
         end
       end)
     end
