@@ -327,7 +327,8 @@ static LLVMValueRef count_on(roc_cg *cg, const counting *c, LLVMValueRef value, 
 }
 
 /* The IF by which a round ends the loop early, if it comes to that in any case, and after it to
- * nothing; NONE: there is none. */
+ * nothing; NONE: there is none.  Where items meet in the loop it is checked whether they leave
+ * together. */
 static ROC_IR_WALKS uint32_t last_exit(const roc_cg *cg, uint32_t loop) {
   uint32_t region = cg->ir->insts.items[loop].k.region[0];
   const roc_ir_ids *ids = &cg->ir->regions.items[region];
@@ -338,7 +339,8 @@ static ROC_IR_WALKS uint32_t last_exit(const roc_cg *cg, uint32_t loop) {
   if (cg->ir->insts.items[roc_vec_last(leaves)].aux != loop) return ROC_IR_NONE;
   roc_ir_walk w;
   ROC_IR_FOR_EACH(w, cg->ir, region) {
-    if (w.inst->op == ROC_IR_NEXT && w.inst->aux == loop) return ROC_IR_NONE;
+    bool meets = roc_ir_op_table[w.inst->op].flags & (ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE);
+    if (meets || (w.inst->op == ROC_IR_NEXT && w.inst->aux == loop)) return ROC_IR_NONE;
   }
   return roc_vec_last(ids);
 }
