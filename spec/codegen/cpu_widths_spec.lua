@@ -58,6 +58,18 @@ local function doubles(x, o)
   for j = 1, x.shape[2] do o[i][j] = 2.0 * x[i][j] end
 end
 
+local function marks(x, o)
+  local i = roc.get_global_id(1)
+  if i > #o then return end
+  if x[i] > 32 then o[i] = 1 else o[i] = 0 end
+end
+
+local function parts(x, o, p)
+  local i = roc.get_global_id(1)
+  if i > #x then return end
+  if x[i] > 32 then o[i] = x[i] else p[i] = x[i] end
+end
+
 local function digit(x, o)
   local i = roc.get_global_id(1)
   if i <= #o then o[i] = x[i] // 7 % 10 end
@@ -98,6 +110,12 @@ for _, target in ipairs { "cpu:x86-64-v3", "cpu:x86-64-v4" } do
     it("asks of no column whether rows have one element", function()
       local text = asm("(float32[:, :], float32[:, :])", target, sums)
       assert.truthy(text:find("vfmadd213ps"), text)
+    end)
+
+    it("stores once what both branches store at one place, and apart what they do at two", function()
+      local text = asm("(int8[:], int8[:])", target, marks)
+      assert.truthy(text:find("vpcmp%w+", 1) and not text:find("%%zmm%d+, [^\n]*%) {%%k"), text)
+      assert.falsy(asm("(float32[:], float32[:], float32[:])", target, parts):find("scatter"))
     end)
 
     it("divides by constants in vectors", function()

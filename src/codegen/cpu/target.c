@@ -18,9 +18,9 @@ enum { ARG_KERNARG, ARG_LAUNCH, ARG_FIRST, ARG_END, ARG_SHARED, ARG_FRAME, ARG_T
 /* A body without loops has nothing to unroll or rotate: what the item loops need is enough, at half
  * of the time.  (On its own instcombine ends the process when one round was not enough, unless told
  * not to look.)  Stores to the same place in both branches of a condition become one, which needs no
- * mask. */
+ * mask; to two places they would become a scatter. */
 static const char short_pipeline[] =
-    "function(sroa,early-cse<memssa>,simplifycfg<sink-common-insts>,"
+    "function(sroa,early-cse<memssa>,simplifycfg,mldst-motion,"
     "instcombine<no-verify-fixpoint>,loop-simplify,"
     "lcssa,loop-mssa(licm),before-vectorize,loop-vectorize,instcombine<no-verify-fixpoint>,"
     "simplifycfg)";

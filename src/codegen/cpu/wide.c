@@ -6,8 +6,9 @@
  * enough for vectors; a FOR that qualifies and the IFs and FORs around it are marked CPU_CUT_ROW.
  * It goes on for as long as one item of the row does.  Where that differs by what memory holds, as
  * in rows of a sparse matrix, the FOR stays in the item: lanes (cpu/lanes.c) wait for few others.
- * So does one whose items decide by what they computed from data that they share, and one that sums
- * up integers along rows of memory, an item a row: their order is free, and rows are read as such.
+ * So does one whose items decide by what they computed from data that they share, and one that
+ * sums up integers along rows of memory, an item a row, or writes such rows: where the order of the
+ * rounds is free, rows are read as they lie.
  *
  * Invariant: nothing leaves a marked statement but its own end, and items that fail. */
 #include "codegen/cpu/cpu.h"
@@ -236,9 +237,16 @@ static bool steps_with(const marker *m, uint32_t id, uint32_t counter) {
   return inst->op == ROC_IR_ADD && steps_with(m, b, counter) && is_shared(m, a, 0);
 }
 
+/* Whether neighbours in memory have neighbouring last indices. */
+static bool has_rows(const marker *m, uint32_t array) {
+  const roc_ir_array *a = &m->ir->arrays.items[array];
+  if (a->kind != ROC_IR_ARRAY_PARAM) return a->kind != ROC_IR_ARRAY_PRIVATE;
+  return a->rank == 1 || m->ir->params.items[a->param].type.layout != ROC_LAYOUT_F;
+}
+
 /* A load of neighbours, round after round, or of the same. */
 static bool reads_along(const marker *m, const roc_ir_inst *inst, uint32_t counter) {
-  if (m->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PRIVATE) return false;
+  if (!has_rows(m, inst->aux)) return false;
   for (uint32_t n = 0; n + 1 < inst->nargs; n++) {
     if (counts_with(m, roc_ir_arg(m->ir, inst, n), counter, 0)) return false;
   }
@@ -270,7 +278,7 @@ static bool counts_rows(const marker *m, const roc_ir_inst *loop) {
  * one of the items as many as it has. */
 static ROC_IR_WALKS bool reduces_rows(const marker *m, const roc_ir_inst *loop) {
   if (!counts_rows(m, loop)) return false;
-  bool has_rows = false, sums = false;
+  bool has_own = false, sums = false;
   roc_ir_walk w;
   ROC_IR_FOR_EACH(w, m->ir, loop->k.region[0]) {
     const roc_ir_inst *inst = w.inst;
@@ -283,14 +291,15 @@ static ROC_IR_WALKS bool reduces_rows(const marker *m, const roc_ir_inst *loop) 
     sums |= is_set;
     if (inst->op != ROC_IR_LOAD) continue;
     if (!reads_along(m, inst, loop->aux)) return false;
-    has_rows |= inst->nargs > 1 && !is_shared(m, roc_ir_arg(m->ir, inst, 0), 0);
+    has_own |= inst->nargs > 1 && !is_shared(m, roc_ir_arg(m->ir, inst, 0), 0);
   }
-  return has_rows && sums;
+  return has_own && sums;
 }
 
 /* A store of neighbours, round after round, in a row of the item's own. */
 static bool writes_along(const marker *m, const roc_ir_inst *inst, uint32_t counter) {
-  if (inst->nargs < 3 || m->ir->arrays.items[inst->aux].kind != ROC_IR_ARRAY_PARAM) return false;
+  bool is_argument = m->ir->arrays.items[inst->aux].kind == ROC_IR_ARRAY_PARAM;
+  if (inst->nargs < 3 || !is_argument || !has_rows(m, inst->aux)) return false;
   for (uint32_t n = 1; n + 1 < inst->nargs; n++) {
     if (counts_with(m, roc_ir_arg(m->ir, inst, n), counter, 0)) return false;
   }
