@@ -112,7 +112,7 @@ for _, target in ipairs { "cpu:x86-64-v3", "cpu:x86-64-v4" } do
       assert.truthy(text:find("vfmadd213ps"), text)
     end)
 
-    it("stores once what both branches store at one place, and apart what they do at two", function()
+    it("stores once what both branches store at one place, apart what at two", function()
       local text = asm("(int8[:], int8[:])", target, marks)
       assert.truthy(text:find("vpcmp%w+", 1) and not text:find("%%zmm%d+, [^\n]*%) {%%k"), text)
       assert.falsy(asm("(float32[:], float32[:], float32[:])", target, parts):find("scatter"))
