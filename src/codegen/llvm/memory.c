@@ -164,8 +164,9 @@ static void *take(size_t nbytes, bool is_zero) {
   size_t whole;
   bool is_size = !__builtin_add_overflow(nbytes, sizeof(header), &whole);
   header *h = NULL;
-  if (is_size && !is_planted())
+  if (is_size && !is_planted()) {
     h = is_zero ? __real_calloc(1, whole) : roc_recycle_take(&here.spares, whole);
+  }
   if (!h && is_listed) leave(ROC_OOM);
   if (!h && is_size) {
     h = roc_reserve_take(whole);
