@@ -39,18 +39,21 @@ local PHILOX = [[
     local c0, c1, c2, c3 = block & 0xffffffff, block >> 32, sequence & 0xffffffff, sequence >> 32
     local k0, k1 = seed & 0xffffffff, seed >> 32]] .. string.rep(ROUND, 10)
 
--- An item makes a block, and `$count` elements of it.
+-- An item makes `$turns` blocks, and `$count` elements of each.  Neighbours make blocks in a row;
+-- an item's next one is `items` further on.
 local BLOCK = [=[
-function(x, seed, sequence, first$params)
-  local item = roc.get_global_id(1) - 1
-  local at, block = item * $count, first + item
-  if at < #x then
+function(x, items, seed, sequence, first$params)
+  for turn = 0, $turns - 1 do
+    local item = turn * items + roc.get_global_id(1) - 1
+    local at, block = item * $count, first + item
+    if at < #x then
 $philox
 $values
-    if at + $count <= #x then
+      if at + $count <= #x then
 $store_all
-    else
+      else
 $store_some
+      end
     end
   end
 end]=]
@@ -212,7 +215,7 @@ local function integer_values(is_wide)
     draws = table.concat(draws, "\n") }))
 end
 
-local function text_of(count, params, philox, values)
+local function text_of(turns, count, params, philox, values)
   local all, some, targets = {}, {}, {}
   for k = 1, count do
     targets[k] = string.format("x[at + %d]", k)
@@ -220,8 +223,8 @@ local function text_of(count, params, philox, values)
     some[k] = string.format("      %sx[at + %d] = v%d%s", k > 1 and string.format(
       "if at + %d <= #x then ", k) or "", k, k, k > 1 and " end" or "")
   end
-  return (string.gsub(BLOCK, "%$([%a_]+)", { count = count, params = params, philox = philox,
-    values = values, store_some = table.concat(some, "\n"),
+  return (string.gsub(BLOCK, "%$([%a_]+)", { turns = turns, count = count, params = params,
+    philox = philox, values = values, store_some = table.concat(some, "\n"),
     store_all = "      " .. table.concat(targets, ", ") .. " = " .. table.concat(all, ", ") }))
 end
 
@@ -308,22 +311,32 @@ local function check_shape(shape, name, argument)
   return list
 end
 
+-- Of uniform numbers GPUs compute what blocks have in common for two of them.  Others have more to
+-- compute than that, and a processor's vectors take the blocks of an item one by one.
+local function turns_of(name) return name == "uniform" and support.is_gpu() and 2 or 1 end
+
 -- The kernel of a method, made once.
-local function kernel_of(name, key, make_text)
-  return generated.kept(string.format("rng %s %s", name, key), function()
-    return generated.kernel(make_text(), "", "roc.Rng " .. name)
+local function kernel_of(method, turns)
+  local key = string.format("rng %s %s %d", method.name, method.key, turns)
+  return generated.kept(key, function()
+    local text = text_of(turns, method.count, method.params or "", method.philox or PHILOX,
+      method.values())
+    return generated.kernel(text, "", "roc.Rng " .. method.name)
   end)
 end
 
--- A new array on the device (nil: of the host), each `count` elements of which an item makes.
-local function fill_new(state, device, shape, dtype, count, kernel, ...)
+-- A new array on the device (nil: of the host).  `method`: its `name`, a `key` for its kernel,
+-- `count` (the elements of a block), and the texts `values` (a function), `params` and `philox`.
+local function fill_new(state, device, shape, dtype, method, ...)
   local scope <close> = support.scope(device or places.choose("rng", {}, 0))
   local result = support.new_array(device ~= nil, shape, dtype)
-  local blocks, first = (result.size + count - 1) // count, state.position
+  local blocks, first = (result.size + method.count - 1) // method.count, state.position
   state.position = first + blocks
   if blocks > 0 then
-    kernel:forall(blocks)(support.output(result:ravel(), true), state.seed, state.sequence, first,
-      ...)
+    local turns = turns_of(method.name)
+    local items = (blocks + turns - 1) // turns
+    kernel_of(method, turns):forall(items)(support.output(result:ravel(), true), items, state.seed,
+      state.sequence, first, ...)
   end
   return result
 end
@@ -342,11 +355,9 @@ end
 
 local function draw_floats(state, device, name, values, shape, dtype)
   local is_wide = dtype == core.dtypes.float64
-  local count = is_wide and 2 or 4
-  local kernel = kernel_of(name, dtype.name, function()
-    return text_of(count, "", PHILOX, values(dtype, is_wide))
-  end)
-  return fill_new(state, device, shape, dtype, count, kernel)
+  local method = { name = name, key = dtype.name, count = is_wide and 2 or 4 }
+  function method.values() return values(dtype, is_wide) end
+  return fill_new(state, device, shape, dtype, method)
 end
 
 local function uniform(dtype, is_wide)
@@ -384,17 +395,16 @@ end
 -- Integers from `low` to `low + span`, the span unsigned.
 local function draw_integers(state, device, low, span, shape, dtype)
   local is_wide = span < 0 or span >= 1 << 32
-  local count = is_wide and 2 or 4
-  local kernel = kernel_of("integers", is_wide and "wide" or "narrow", function()
-    return text_of(count, ", low, range, limit", "", integer_values(is_wide))
-  end)
+  local method = { name = "integers", key = is_wide and "wide" or "narrow",
+    count = is_wide and 2 or 4, params = ", low, range, limit", philox = "" }
+  function method.values() return integer_values(is_wide) end
   if not is_wide then
     local range = span + 1
-    return fill_new(state, device, shape, dtype, count, kernel, low, range, (1 << 32) % range)
+    return fill_new(state, device, shape, dtype, method, low, range, (1 << 32) % range)
   end
   local mask = span
   for shift = 0, 5 do mask = mask | mask >> (1 << shift) end
-  return fill_new(state, device, shape, dtype, count, kernel, low, span, mask)
+  return fill_new(state, device, shape, dtype, method, low, span, mask)
 end
 
 function Rng.integers(rng, low, high, shape, dtype)
