@@ -303,6 +303,17 @@ describe("memory of NVIDIA GPUs", function()
     check(text, "%%dynamic_smem_size")
   end)
 
+  it("leaves room for as many workgroups as private arrays do", function()
+    local text = "function(x) local p = roc.private.array(%d, '%s') local i = roc.get_local_id(1) "
+      .. "for k = 1, #p do p[k] = x[k] end roc.barrier(roc.CLK_LOCAL_MEM_FENCE) "
+      .. "for k = 1, #p do x[i + k] = p[k] end end"
+    for _, case in ipairs { { 16, "float32", 2 }, { 48, "float32", 3 }, { 64, "float32", 2 },
+      { 24, "float64", 2 } } do
+      local code = asm(text:format(case[1], case[2]), "(float32[:])", { workgroup = 256 })
+      check(code, "%.minnctapersm " .. case[3])
+    end
+  end)
+
   it("keeps private arrays in registers where their places are known", function()
     local text = "function(x) local p = roc.private.array(4, 'float32') "
       .. "local i = roc.get_global_id(1) for k = 1, 4 do p[k] = x[i] * k end "

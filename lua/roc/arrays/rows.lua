@@ -2,7 +2,8 @@
 -- is computed of their results and of the rows, in one launch.
 --
 -- A workgroup has a row.  It has 64 items, lanes of the tree of sums (roc.arrays.tree), for each
--- chunk of 4096 elements, and each item keeps its elements in registers.  So the row is read once,
+-- chunk of 4096 elements, and each item keeps its elements: three quarters in registers, and the
+-- others in shared memory, so that more rows are under way at a time.  So the row is read once,
 -- however many reductions follow each other: what is computed before the first of them is phase 0,
 -- what needs its result phase 1, and so on.  A value of one phase that a later one needs is kept.
 local core = require "roc.core"
@@ -198,9 +199,9 @@ local function texts_of(value, form)
     combine = reduction.combine, in_order = reduction.in_order or reduction.combine,
     first_fields = each(count, 1, "%s"), second_fields = each(count, 2, "%s"),
     others = table.concat(others, ", "),
-    accumulated = fields_of(value, "acc%d_%d[1]"),
+    accumulated = fields_of(value, "acc%d_%d"),
     part_wave = fields_of(value, "part%d_%d[wave]"),
-    result = string.format("chunks%d_%d[1]", value.index, reduction.result or 1),
+    result = string.format("chunks%d_%d_1", value.index, reduction.result or 1),
     and_other_lane = form.is_whole and "" or "and lane + distance < n - chunk * 4096",
   }
 end
@@ -214,15 +215,15 @@ local function combine_text(value, form)
     chunks[c] = support.fill_in(EACH_CHUNK, setmetatable({
       part_first = fields_of(value, "part%d_%d[%d * each + 1]", c - 1),
       part_second = fields_of(value, "part%d_%d[%d * each + 2]", c - 1),
-      chunk_fields = fields_of(value, "chunks%d_%d[%d]", c), and_second = is_there,
+      chunk_fields = fields_of(value, "chunks%d_%d_%d", c), and_second = is_there,
     }, { __index = texts }))
   end
   local distance = 1
   while distance < form.chunks do
     for c = 1, form.chunks - distance, 2 * distance do
       pairs_of[#pairs_of + 1] = support.fill_in(EACH_PAIR, setmetatable({
-        chunk_fields = fields_of(value, "chunks%d_%d[%d]", c),
-        other_fields = fields_of(value, "chunks%d_%d[%d]", c + distance),
+        chunk_fields = fields_of(value, "chunks%d_%d_%d", c),
+        other_fields = fields_of(value, "chunks%d_%d_%d", c + distance),
         if_other = form.is_whole and "do"
           or string.format("if n > %d then", (c + distance - 1) * CHUNK),
       }, { __index = texts }))
@@ -233,16 +234,18 @@ local function combine_text(value, form)
   return support.fill_in(COMBINE, texts)
 end
 
--- What the items have of a reduction: an accumulator, shared parts of the wavefronts, the chunks'.
+-- What the items have of a reduction: an accumulator, the chunks' values, shared parts of the
+-- wavefronts.
 local function memory_of(value, form, lines)
   for f, dtype in ipairs(reductions[value.node.name].fields) do
-    local function add(name, kind, size)
-      lines[#lines + 1] = string.format("local %s%d_%d = roc.%s.array(%d, %q)", name, value.index,
-        f, kind, size, dtype.name)
+    local name = string.format("%d_%d", value.index, f)
+    local names = { "acc" .. name }
+    for c = 1, form.chunks do names[c + 1] = string.format("chunks%s_%d", name, c) end
+    for _, variable in ipairs(names) do
+      lines[#lines + 1] = string.format("local %s = %s", variable, elementwise.zero_of(dtype))
     end
-    add("acc", "private", 1)
-    add("part", "shared", 2 * form.chunks)
-    add("chunks", "private", form.chunks)
+    lines[#lines + 1] = string.format("local part%s = roc.shared.array(%d, %q)", name,
+      2 * form.chunks, dtype.name)
   end
 end
 
@@ -287,6 +290,14 @@ local function phase_text(plan, phase, form)
   return lines
 end
 
+-- Where what is kept of element j is: the last ones are in shared memory, beside those of other
+-- items.
+local function cell(name, j, form)
+  local own = form.each - form.shared
+  if j <= own then return string.format("%s[%d]", name, j) end
+  return string.format("more_%s[%d + item]", name, (j - own - 1) * form.items)
+end
+
 -- All elements of the items in a phase: what they compute, and what they give reductions or store.
 local function elements_text(plan, phase, form)
   local first, others = element_lines(plan, phase), element_lines(plan, phase)
@@ -306,12 +317,14 @@ local function elements_text(plan, phase, form)
   end
   if #first == 0 then return "" end
   local place = form.is_whole and "first + (# - 1) * 64" or "math.min(first + (# - 1) * 64, n)"
-  local function element(lines)
-    return support.fill_in(ELEMENT, { place = place, rank = form.rank,
+  local function element(lines, j)
+    local text = support.fill_in(ELEMENT, { place = place, rank = form.rank,
       lines = table.concat(lines, "\n") })
+    text = string.gsub(text, "(kept%d+)%[#%]", function(name) return cell(name, j, form) end)
+    return (string.gsub(text, "#", tostring(j)))
   end
-  local parts = { (string.gsub(element(first), "#", "1")) }
-  for j = 2, form.each do parts[j] = string.gsub(element(others), "#", tostring(j)) end
+  local parts = { element(first, 1) }
+  for j = 2, form.each do parts[j] = element(others, j) end
   return table.concat(parts, "\n")
 end
 
@@ -354,8 +367,12 @@ end
 local function memory_text(plan, form)
   local lines = {}
   for _, array in ipairs(plan.kept) do
-    lines[#lines + 1] = string.format("local %s = roc.private.array(%d, %q)", array.name, form.each,
-      array.dtype.name)
+    lines[#lines + 1] = string.format("local %s = roc.private.array(%d, %q)", array.name,
+      form.each - form.shared, array.dtype.name)
+    if form.shared > 0 then
+      lines[#lines + 1] = string.format("local more_%s = roc.shared.array(%d, %q)", array.name,
+        form.shared * form.items, array.dtype.name)
+    end
   end
   for _, value in ipairs(plan.values) do
     if value.node and value.node.reduces then memory_of(value, form, lines) end
@@ -393,7 +410,8 @@ end
 elementwise.rules.rows = function(graph)
   local items = graph.chunks * LANES
   local form = { chunks = graph.chunks, each = graph.each, is_whole = graph.is_whole,
-    gives_rows = graph.gives_rows, rank = #graph.extents,
+    gives_rows = graph.gives_rows, rank = #graph.extents, items = items,
+    shared = graph.each // 4,
     most_words = items < MOST_ITEMS and MOST_WORDS or MOST_WORDS // 2 }
   local plan = plan_of(graph, form)
   if not plan then return false end

@@ -70,28 +70,44 @@ static void mark_pointer(roc_cg *cg, unsigned arg, const roc_ir_param *param, me
   if (!param->is_written) roc_cg_attr(cg, cg->fn, at, "readonly");
 }
 
-/* Whether two blocks of the most items have registers for their private arrays, and for as much
- * else as kernels with such arrays use beside them. */
-static bool fits_twice(const roc_cg *cg, uint64_t most) {
-  uint64_t elements = 0;
+/* What private arrays take of an item's registers. */
+typedef struct private_use {
+  uint64_t registers;
+  bool is_wide; /* of 64 bits: then the rest of the kernel takes more of them, too */
+} private_use;
+
+static private_use count_private(const roc_cg *cg) {
+  private_use use = {0, false};
   for (uint32_t i = 0; i < cg->ir->arrays.count; i++) {
     const roc_ir_array *a = &cg->ir->arrays.items[i];
     if (a->kind != ROC_IR_ARRAY_PRIVATE) continue;
-    elements += (uint64_t)roc_ir_array_size(a) * (roc_dtype_itemsize(a->dtype) > 4 ? 2 : 1);
+    bool is_wide = roc_dtype_itemsize(a->dtype) > 4;
+    use.registers += (uint64_t)roc_ir_array_size(a) * (is_wide ? 2 : 1);
+    use.is_wide |= is_wide;
   }
-  return elements > 0 && (elements + OTHER_REGISTERS) * 2 * most <= ROC_NVPTX_SM_REGISTERS;
+  return use;
+}
+
+/* Whether so many blocks of the most items have registers for their private arrays, and for as much
+ * else as kernels with such arrays use beside them. */
+static bool has_room(private_use use, uint64_t blocks, uint64_t most) {
+  return (use.registers + OTHER_REGISTERS) * blocks * most <= ROC_NVPTX_SM_REGISTERS;
 }
 
 /* How many blocks of the most items a multiprocessor should have room for; NULL: ptxas decides.
  * Without a word it saves registers for the sake of more wavefronts, and asks for one element at a
  * time in a loop of loads. A kernel whose items never meet gains more from loads that are asked for
  * together. Where blocks meet at barriers, one alone would leave nothing to do: that matters for
- * the largest, and for those whose private arrays would take all registers. */
+ * the largest, and for those whose private arrays would take all registers. Where these are most of
+ * what an item has, a third block keeps more of memory's accesses under way. */
 static const char *least_blocks(const roc_cg *cg, meetings found, uint64_t most) {
   bool has_shared = roc_nvptx_state_of(cg)->shared_bytes > 0;
-  if (!found.has_group && !has_shared) return "1";
-  bool is_largest = most == ROC_NVPTX_MAX_WORKGROUP;
-  return found.has_group && (is_largest || fits_twice(cg, most)) ? "2" : NULL;
+  if (!found.has_group) return has_shared ? NULL : "1";
+  if (most == ROC_NVPTX_MAX_WORKGROUP) return "2";
+  private_use use = count_private(cg);
+  if (use.registers == 0 || !has_room(use, 2, most)) return NULL;
+  bool is_most = use.registers > OTHER_REGISTERS && !use.is_wide;
+  return is_most && has_room(use, 3, most) ? "3" : "2";
 }
 
 static void mark_function(roc_cg *cg, const roc_cg_field_list *fields) {
