@@ -12,12 +12,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "codegen/llvm/recycle.h"
 #include "codegen/llvm/reserve.h"
 
 /* The linker gives calls of NAME in this object to __wrap_NAME; __real_NAME is the system's. */
+void *__real_malloc(size_t nbytes);
 void *__real_calloc(size_t n, size_t nbytes);
 void *__real_realloc(void *block, size_t nbytes);
+void __real_free(void *block);
 char *__real_realpath(const char *path, char *resolved);
 
 /* In front of every block; a circle, by itself for a block that is not listed.  Only the run's
@@ -38,7 +39,6 @@ typedef struct run {
 static _Thread_local struct {
   run *run;
   unsigned nheld; /* locks and the like */
-  roc_spares spares;
 } here;
 
 /* ---- failures that specs plant, and counts ------------------------------------------------- */
@@ -97,7 +97,7 @@ static void free_header(header *h) {
   if (roc_reserve_owns(h)) {
     roc_reserve_give(h);
   } else {
-    roc_recycle_give(&here.spares, h);
+    __real_free(h);
   }
 }
 
@@ -164,9 +164,7 @@ static void *take(size_t nbytes, bool is_zero) {
   size_t whole;
   bool is_size = !__builtin_add_overflow(nbytes, sizeof(header), &whole);
   header *h = NULL;
-  if (is_size && !is_planted()) {
-    h = is_zero ? __real_calloc(1, whole) : roc_recycle_take(&here.spares, whole);
-  }
+  if (is_size && !is_planted()) h = is_zero ? __real_calloc(1, whole) : __real_malloc(whole);
   if (!h && is_listed) leave(ROC_OOM);
   if (!h && is_size) {
     h = roc_reserve_take(whole);
