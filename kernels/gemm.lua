@@ -236,7 +236,7 @@ function gemm.paired_for(dtype, check)
   end, { name = "gemm_paired", check = check, workgroup = { SIDE, SIDE } })
 end
 
---- The paired kernel for float32, the quickest on GPUs.  Launch it as the blocked one.
+--- The paired kernel for float32, the quickest on an H200.  Launch it as the blocked one.
 gemm.paired = gemm.paired_for(roc.float32)
 
 local ROUNDS = 4 -- rows and columns of an item
