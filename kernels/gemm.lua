@@ -172,9 +172,10 @@ local function multiply(sums, mine_a, mine_b, block_a, block_b, x, y)
   end
 end
 
----Makes the blocked kernel whose blocks come in pairs: one is multiplied while the other is filled.
----Each has its place in shared memory, and a workgroup inside of `c` compares nothing on its way.
----What is left of whole pairs, and what a workgroup at the edge has, comes first, block by block.
+---Makes the blocked kernel for NVIDIA GPUs, whose blocks come in pairs: one is multiplied while the
+---other is filled.  Each has its place in shared memory, and a workgroup inside of `c` compares
+---nothing on its way.  What is left of whole pairs, and what a workgroup at the edge has, comes
+---first, block by block.  RDNA has too few registers for it.
 ---@param dtype roc.DType of numbers
 ---@param check? boolean false: an unchecked kernel
 ---@return roc.Kernel
@@ -304,8 +305,7 @@ end
 
 -- How to run the product: one element an item, tiles, or blocks.
 local function choices_for(device)
-  local is_gpu = device.kind ~= "cpu" and device.kind ~= "sim"
-  return { "naive", 8, 16, 32, is_gpu and "paired" or "blocked", "spread" }
+  return { "naive", 8, 16, 32, device.kind == "cuda" and "paired" or "blocked", "spread" }
 end
 
 ---The quickest of these kernels for the arrays' device, dtype and shapes, found by roc.tune, which

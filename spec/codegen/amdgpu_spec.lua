@@ -410,6 +410,9 @@ local LIBRARY = {
   { "random", "fill", "(float32[:], int64)", "global_store_", 0 },
 }
 
+-- For NVIDIA GPUs: on RDNA it has more values than registers.
+local NOT_FOR_AMD = { ["gemm.paired"] = true }
+
 -- The kernel anew, typed by its signature; on sim, which compiles nothing for itself.
 local function typed(case, check_flag)
   local roc = require "roc"
@@ -429,7 +432,8 @@ describe("the kernel library on AMDGPU #amdgpu", function()
       "random" } do
       for name, value in pairs(require("roc.kernels." .. module)) do
         if getmetatable(value) == getmetatable(roc.kernel(function() end)) then
-          assert.is_true(listed[module .. "." .. name], module .. "." .. name)
+          local full = module .. "." .. name
+          assert.is_true(listed[full] or NOT_FOR_AMD[full], full)
         end
       end
     end
