@@ -208,9 +208,9 @@ LLVMValueRef roc_cg_extend_var(roc_cg *cg, LLVMValueRef held, uint8_t facts);
 /* Whether the value changes from iteration to iteration; only known where cg->narrow is. */
 bool roc_cg_is_loop_variant(const roc_cg *cg, uint32_t inst);
 
-/* width.c: the operation in the bits that cg->widths says; NULL: in 64. */
+/* width_expr.c: the operation in the bits that cg->widths says; NULL: in 64. */
 LLVMValueRef roc_cg_width_expr(roc_cg *cg, uint32_t id);
-/* The type of so many bits; what a value of that width is in 64, or in vectors; and back. */
+/* width.c: the type of so many bits; what a value of that width is in 64, or in vectors; and back. */
 LLVMTypeRef roc_cg_width_type(const roc_cg *cg, uint8_t width);
 LLVMValueRef roc_cg_width_extend(roc_cg *cg, LLVMValueRef held, uint8_t width);
 LLVMValueRef roc_cg_width_take(roc_cg *cg, LLVMValueRef value, uint8_t width);
