@@ -69,7 +69,7 @@ typedef struct roc_cuda_device {
   uint32_t default_shared_bytes; /* of a workgroup, dynamic and static, without the opt-in */
   uint64_t max_pitch;
   roc_cuda_access access[ROC_CUDA_MAX_GPUS]; /* of other GPUs, by ordinal, to the pool */
-  pthread_mutex_t lock;                      /* guards streams and dead_jobs */
+  pthread_mutex_t lock;                      /* guards streams, dead_jobs and first_blocks */
   roc_cuda_stream *streams;
   roc_cuda_job *dead_jobs; /* of streams that are gone, when the device was lost */
   pthread_mutex_t clock_lock;

@@ -38,20 +38,31 @@ void roc_cuda_close_memory(roc_cuda_device *device) {
 /* They are given back when the GPU is idle, so they are small. */
 enum { FIRST_BLOCK_BYTES = 8 << 20 };
 
-static bool has_first_block(const roc_cuda_device *device, size_t nbytes) {
-  return device->is_alone && !device->may_last && nbytes <= FIRST_BLOCK_BYTES &&
-         device->first_block_count < ROC_CUDA_FIRST_BLOCKS;
+static bool has_first_block(roc_cuda_device *device, size_t nbytes) {
+  if (!device->is_alone || device->may_last || nbytes > FIRST_BLOCK_BYTES) return false;
+  pthread_mutex_lock(&device->lock);
+  bool has_room = device->first_block_count < ROC_CUDA_FIRST_BLOCKS;
+  pthread_mutex_unlock(&device->lock);
+  return has_room;
 }
 
-/* False: it is none of them. */
+static void note_first_block(roc_cuda_device *device, CUdeviceptr ptr) {
+  pthread_mutex_lock(&device->lock);
+  device->first_blocks[device->first_block_count++] = ptr;
+  pthread_mutex_unlock(&device->lock);
+}
+
+/* False: it is none of them.  The reaper frees what a stream had, too. */
 static bool forget_first_block(roc_cuda_device *device, CUdeviceptr ptr) {
   CUdeviceptr *blocks = device->first_blocks;
-  for (uint32_t i = 0; i < device->first_block_count; i++) {
-    if (blocks[i] != ptr) continue;
-    blocks[i] = blocks[--device->first_block_count];
-    return true;
+  bool is_found = false;
+  pthread_mutex_lock(&device->lock);
+  for (uint32_t i = 0; i < device->first_block_count && !is_found; i++) {
+    is_found = blocks[i] == ptr;
+    if (is_found) blocks[i] = blocks[--device->first_block_count];
   }
-  return false;
+  pthread_mutex_unlock(&device->lock);
+  return is_found;
 }
 
 static void give_first_block_back(roc_device *base, void *ptr) {
@@ -60,7 +71,7 @@ static void give_first_block_back(roc_device *base, void *ptr) {
 
 CUresult roc_cuda_take_memory(roc_cuda_device *device, size_t nbytes, CUdeviceptr *out_ptr) {
   if (has_first_block(device, nbytes) && roc_cuda.cuMemAlloc(out_ptr, nbytes) == CUDA_SUCCESS) {
-    device->first_blocks[device->first_block_count++] = *out_ptr;
+    note_first_block(device, *out_ptr);
     return CUDA_SUCCESS;
   }
   CUresult result =
