@@ -277,8 +277,8 @@ roc_status roc_cuda_library_start_queue(roc_cuda_device *device, roc_error *err)
 /* Writes "cuBLAS 13.0.2 (libcublas.so.13)". */
 void roc_cuda_library_describe(const char *library, int (*get_property)(int which, int *out_value),
                                const roc_opened *file, char name[96]);
-/* The queue waits for memory that has been allocated before.  Like roc_cuda_stream_ready, whose note
- * of the stream the runtime's lock guards. */
+/* The queue waits for memory that has been allocated before.  Like roc_cuda_stream_ready, whose
+ * note of the stream the runtime's lock guards. */
 roc_status roc_cuda_library_await_allocation(roc_cuda_device *device, roc_error *err);
 
 /* ---- solver.c: the ops ---- */
