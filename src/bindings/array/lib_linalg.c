@@ -278,13 +278,25 @@ static int linalg_reaches(lua_State *L) {
   return 1;
 }
 
+/* Whether the function named at index 2 is the product, which is the default. */
+static bool check_is_product(lua_State *L) {
+  static const char *const functions[] = {"matmul",   "solve", "lstsq", "inverse", "det",
+                                          "cholesky", "qr",    "svd",   "eigh"};
+  if (lua_isnoneornil(L, 2)) return true;
+  const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    if (strcmp(name, functions[i]) == 0) return i == 0;
+  }
+  return luaL_error(L,
+                    "bad argument #2 to 'roc.linalg.library' (a name such as \"solve\" "
+                    "expected)");
+}
+
 /* The name of the library for arrays of the device at index 1, or of the host: that of the function
  * named at index 2, or of products; UNAVAILABLE: there is none. */
 static roc_status find_library(lua_State *L, const char **out_name, roc_error *err) {
-  static const char *const functions[] = {"matmul",   "solve", "lstsq", "inverse", "det",
-                                          "cholesky", "qr",    "svd",   "eigh",    NULL};
+  bool is_product = check_is_product(L);
   roc_rt_device *device = lua_isnoneornil(L, 1) ? NULL : roc_opt_device(L, 1);
-  bool is_product = luaL_checkoption(L, 2, functions[0], functions) == 0;
   if (is_in_reach(device)) return roc_linalg_library(out_name, err);
   return is_product ? roc_rt_product_library(device, out_name, err)
                     : roc_rt_solver_library(device, out_name, err);
