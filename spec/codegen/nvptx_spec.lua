@@ -143,6 +143,14 @@ describe("arithmetic for NVIDIA GPUs", function()
     check_not(asm("function(x) x[1] = math.abs(x[1]) end", "(int32[:])"), "abs%.s")
   end)
 
+  it("computes absolute values of several elements at a time", function()
+    local text = "function(x, y, z) local i = roc.get_global_id(1) "
+      .. "if i <= #z then z[i] = math.abs(x[i]) + math.abs(y[i]) end end"
+    for _, dtype in ipairs { "int16", "int32", "int64" } do
+      check_not(asm(text, ("(int8[:], %s[:], int8[:])"):format(dtype)), "abs%.s")
+    end
+  end)
+
   it("shifts by all bits of the count", function()
     -- with a loop, so that the mask of the count is optimised away
     for _, shift in ipairs { ">>", "<<" } do

@@ -52,12 +52,25 @@ static LLVMValueRef unknown_int(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef value
   return LLVMBuildCall2(b, asm_type, nothing, &value, 1, "");
 }
 
-static void rewrite_abs(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
-  LLVMValueRef x = LLVMGetOperand(inst, 0);
+static LLVMValueRef build_abs(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef x) {
   LLVMTypeRef type = LLVMTypeOf(x);
   LLVMValueRef last = LLVMConstInt(type, LLVMGetIntTypeWidth(type) - 1, 0);
   LLVMValueRef sign = unknown_int(cg, b, LLVMBuildAShr(b, x, last, ""));
-  roc_cg_replace(inst, LLVMBuildSub(b, LLVMBuildXor(b, x, sign, ""), sign, ""));
+  return LLVMBuildSub(b, LLVMBuildXor(b, x, sign, ""), sign, "");
+}
+
+/* Of a vector each element by itself: it has no constraint. */
+static void rewrite_abs(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMValueRef x = LLVMGetOperand(inst, 0);
+  LLVMTypeRef type = LLVMTypeOf(x);
+  bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  LLVMValueRef all = is_vector ? LLVMGetPoison(type) : build_abs(cg, b, x);
+  for (unsigned i = 0; is_vector && i < LLVMGetVectorSize(type); i++) {
+    LLVMValueRef index = LLVMConstInt(cg->t.i32, i, 0);
+    LLVMValueRef element = build_abs(cg, b, LLVMBuildExtractElement(b, x, index, ""));
+    all = LLVMBuildInsertElement(b, all, element, index, "");
+  }
+  roc_cg_replace(inst, all);
 }
 
 static bool is_least_or_largest(LLVMValueRef inst) {
