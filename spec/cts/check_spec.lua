@@ -236,6 +236,16 @@ devices.each(function(device)
       debug.getinfo(1, "S").short_src, line), message, 1, true)
   end)
 
+  if not device.raw then -- else: any integer is Lua's level
+    it("keeps an integer of the message that is no number written there", function()
+      local limit = 17
+      local k = roc.kernel(function() error("more than ", limit) end)
+      k:forall(1)()
+      assert.matches("more than 17 (work-item {1})",
+        fault_of(function() roc.current_device():synchronize() end), 1, true)
+    end)
+  end
+
   it("reports a fault once, and lets queued and later work run", function()
     local bad = roc.kernel(function(x) x[100] = 1 end)
     local good = roc.kernel(function(x) x[roc.get_global_id(1)] = 5 end)

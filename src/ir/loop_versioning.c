@@ -265,13 +265,10 @@ uint32_t roc_ir_find_exit(const roc_ir_module *m, uint32_t loop) {
   return ROC_IR_NONE;
 }
 
-/* Whether a loop can be run again from its start, as if it had not run: it only assigns variables.
- * It ends when its count does, or by its exit: what was loaded from a clamped index must not keep
- * it from ending. */
-static ROC_IR_WALKS bool is_repeatable(const versioner *v, uint32_t loop) {
+/* Whether a loop only assigns variables. */
+static ROC_IR_WALKS bool only_assigns(const versioner *v, uint32_t loop) {
   bool counts = inst_of(v, loop).op == ROC_IR_FOR;
   roc_ir_walk w;
-  if (!counts && roc_ir_find_exit(v->m, loop) == ROC_IR_NONE) return false;
   ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
     const uint16_t effects = ROC_IRF_WRITE | ROC_IRF_EFFECT | ROC_IRF_STOP;
     bool goes = w.inst->op == ROC_IR_LEAVE || w.inst->op == ROC_IR_NEXT;
@@ -282,6 +279,13 @@ static ROC_IR_WALKS bool is_repeatable(const versioner *v, uint32_t loop) {
     if (!may_be && (roc_ir_op_table[w.inst->op].flags & effects)) return false;
   }
   return true;
+}
+
+/* Whether a loop can be run again from its start, as if it had not run.  It ends when its count does,
+ * or by its exit: what was loaded from a clamped index must not keep it from ending. */
+static bool is_repeatable(const versioner *v, uint32_t loop) {
+  bool ends = inst_of(v, loop).op == ROC_IR_FOR || roc_ir_find_exit(v->m, loop) != ROC_IR_NONE;
+  return ends && only_assigns(v, loop);
 }
 
 /* Adds an entry for a check of the loop; false when there are too many. */

@@ -57,13 +57,6 @@ static void add_value(roc_lower *lx, message *m, roc_operand value) {
   }
 }
 
-/* error("text", level): Lua's level says where to blame; it is no part of the message. */
-static bool is_error_level(const roc_ast_node *node, roc_ir_op op, const roc_operand *args,
-                           uint32_t nargs) {
-  return op == ROC_IR_FAIL && nargs == 2 && literal(&node->list, 0) && args[1].is_const &&
-         args[1].type.kind == ROC_TY_INT;
-}
-
 void roc_lower_message(roc_lower *lx, const roc_ast_node *node, roc_ir_op op, roc_site_kind kind,
                        const roc_operand *args, uint32_t nargs) {
   message m = {.pieces = allocate_pieces(lx, &node->list, nargs)};
@@ -72,7 +65,7 @@ void roc_lower_message(roc_lower *lx, const roc_ast_node *node, roc_ir_op op, ro
     lx->stop = true;
     return;
   }
-  if (is_error_level(node, op, args, nargs)) nargs = 1;
+  if (op == ROC_IR_FAIL && roc_ast_has_error_level(&node->list)) nargs = 1;
   if (op == ROC_IR_CHECK) {
     m.operands[m.noperands++] = roc_lower_truth(lx, args[0]);
     first = 1;

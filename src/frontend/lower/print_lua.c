@@ -365,14 +365,10 @@ static void print_call_as(roc_printer *p, const char *name, const roc_ast_node *
   roc_pl_put(p, ")");
 }
 
-/* Lua's level of error("text", level) says where to blame; it is no part of the message. */
 static void print_error(roc_printer *p, const roc_ast_node *node) {
   const roc_ast_list *list = &node->list;
-  bool has_level = list->count == 2 && roc_pl_type(p, list->items[0]).kind == ROC_TY_STRING &&
-                   roc_pl_type(p, list->items[1]).kind == ROC_TY_INT &&
-                   roc_fe_node(p->inst, list->items[1])->is_const;
   roc_pl_put(p, "S.error(");
-  if (has_level) {
+  if (roc_ast_has_error_level(list)) {
     roc_pl_expr(p, list->items[0]);
   } else {
     roc_pl_args(p, list, 0, roc_ty_of(ROC_TY_NONE));

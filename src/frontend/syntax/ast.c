@@ -163,6 +163,16 @@ void roc_ast_dump(const roc_ast_func *func, roc_str *out) {
   dump_func(func, 0, out);
 }
 
+static const roc_ast_node *without_parens(const roc_ast_node *node) {
+  while (node && node->kind == ROC_AST_PAREN) node = node->a;
+  return node;
+}
+
+bool roc_ast_has_error_level(const roc_ast_list *args) {
+  return args->count == 2 && without_parens(args->items[0])->kind == ROC_AST_STRING &&
+         without_parens(args->items[1])->kind == ROC_AST_INTEGER;
+}
+
 const roc_ast_node *roc_ast_initializer(const roc_ast_symbol *sym) {
   const roc_ast_node *decl = sym->decl;
   if (!decl || decl->kind != ROC_AST_LOCAL || sym->assignments > 0) return NULL;

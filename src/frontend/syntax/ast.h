@@ -137,5 +137,8 @@ void roc_ast_dump(const roc_ast_func *func, roc_str *out);
 
 /* The value that a local is declared with and never assigned again; NULL: there is none. */
 const roc_ast_node *roc_ast_initializer(const roc_ast_symbol *sym);
+/* Whether the arguments are those of error("text", 2), whose level says where to blame in Lua and is
+ * no part of the message.  Another integer than one that is written there is a part of it. */
+bool roc_ast_has_error_level(const roc_ast_list *args);
 
 #endif
