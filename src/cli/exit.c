@@ -95,7 +95,7 @@ bool cli_finish_devices(lua_State *L) {
   pthread_t thread;
   bool is_watched = start_watching(&thread);
   bool is_ok = tell(roclua_close(L));
-  /* Who reads the output does not wait until drivers have given their devices back. */
+  /* A reader of the output does not wait until drivers have given their devices back. */
   is_ok = cli_finish_output() && is_ok;
   int code = roclua_shutdown();
   if (is_ok) is_ok = tell(code);

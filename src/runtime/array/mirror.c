@@ -134,7 +134,6 @@ static bool is_mirror_busy(const roc_buffer *host, bool for_write) {
   return m->is_host_stale || (for_write && m->device && !m->is_device_stale) || has_fault(m);
 }
 
-/* Work that is complete but not retired counts: only a wait reads its records. */
 /* Whether the next wait for the buffer has a fault to report. */
 static bool has_news(const roc_buffer *buffer) {
   if (!atomic_load_explicit(&buffer->fault, memory_order_relaxed)) return false;
@@ -145,6 +144,7 @@ static bool has_news(const roc_buffer *buffer) {
   return has;
 }
 
+/* Work that is complete but not retired counts: only a wait reads its records. */
 bool roc_buffer_is_busy(const roc_buffer *buffer, bool for_write) {
   if (for_write && buffer->is_read_only) return true;
   if (roc_rt_in_child()) return false;
