@@ -398,6 +398,8 @@ static void emit_for(roc_cg *cg, uint32_t id) {
     roc_cg_keep_rolled(cg, branch); /* left anywhere: unrolled, its code would only multiply */
   } else if (cg->target->unrolls) {
     unroll(cg, inst, branch);
+  } else if (cg->target->is_straightened && cg->target->is_straightened(cg, inst)) {
+    roc_cg_unroll_whole(cg, branch);
   }
   LLVMBasicBlockRef blocks[2] = {before, next};
   if (left) LLVMAddIncoming(left, (LLVMValueRef[2]){c.count, left_next}, blocks, 2);

@@ -13,6 +13,7 @@
  *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
  *   inspector (cpu/inspector.c) checks of what memory holds, by a run of the group for that alone
  *   whole    (cpu/whole.c)      groups of which no item returns early
+ *   tuples   (cpu/tuples.c)     groups whose arrays have rows as short as the kernel's constants say
  *   divide   (cpu/divide.c)     division of integers that are small, in vectors
  *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
  *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items
@@ -287,14 +288,15 @@ typedef struct cpu_state {
   bool *is_settled;        /* per instruction: a check that the preflight answers for the group */
   bool *divides_small; /* per instruction: a division whose numbers the preflight can find small */
   bool has_small_numbers; /* the version is emitted for groups in which they are */
-  bool is_merging;    /* neighbours in the first dimension are one group; `count` says how large */
-  bool is_clear;      /* the version is emitted in which those checks hold: they are left out */
-  bool *is_exit;      /* per instruction: an early return, or a part of it, as cpu/whole.c says */
-  bool is_whole;      /* the version is emitted in which no item takes them: they are left out */
-  bool is_cold;       /* the version for the other groups: scalar, small */
-  bool is_inspecting; /* the inspector is emitted: nothing else has an effect */
-  LLVMBasicBlockRef lost;     /* where the inspector goes when the group needs the cold version */
-  cpu_inspection *inspection; /* NULL: there is nothing for it to do, and these are NULL */
+  bool is_merging; /* neighbours in the first dimension are one group; `count` says how large */
+  bool is_clear;   /* the version is emitted in which those checks hold: they are left out */
+  bool *is_exit;   /* per instruction: an early return, or a part of it, as cpu/whole.c says */
+  bool is_whole;   /* the version is emitted in which no item takes them: they are left out */
+  LLVMValueRef *tuple_lengths; /* per array: as cpu/tuples.c says; NULL: none */
+  bool is_cold;                /* the version for the other groups: scalar, small */
+  bool is_inspecting;          /* the inspector is emitted: nothing else has an effect */
+  LLVMBasicBlockRef lost;      /* where the inspector goes when the group needs the cold version */
+  cpu_inspection *inspection;  /* NULL: there is nothing for it to do, and these are NULL */
   const bool *is_inspected, *inspector_needs; /* per instruction: a check of it; a part of it */
   bool may_be_dead; /* an item may have ended before the code now emitted */
   bool needs_live;
@@ -434,6 +436,13 @@ LLVMValueRef cpu_holds_for_group(cpu_state *s, uint32_t cond, bool truth);
 /* Whether all items of the group come past all early returns, i1; marks these in s->is_exit.  NULL:
  * there is none of which that can be told. */
 LLVMValueRef cpu_is_group_whole(cpu_state *s);
+
+/* cpu/tuples.c */
+/* Whether rows are as long as the constants that the kernel takes their elements by, i1; NULL: it
+ * has none for which a further version of the body pays. */
+LLVMValueRef cpu_tuples_fit(cpu_state *s);
+/* Before that version and after it: the lengths of rows and these constants change places. */
+void cpu_tuples_swap(cpu_state *s);
 
 /* cpu/divide.c */
 /* Whether an instruction is a division of integers, FLOORDIV or MOD, that is no shift. */

@@ -139,6 +139,25 @@ static void emit_whole(cpu_state *s, LLVMBasicBlockRef end) {
   roc_cg_at(cg, part);
 }
 
+static void emit_group(cpu_state *s, LLVMBasicBlockRef end) {
+  if (!s->is_cold) emit_whole(s, end);
+  cpu_emit_body(s, 0, end);
+}
+
+/* The version for short rows. */
+static void emit_tuples(cpu_state *s, LLVMBasicBlockRef end) {
+  roc_cg *cg = s->cg;
+  LLVMValueRef fit = cpu_tuples_fit(s);
+  if (!fit) return;
+  LLVMBasicBlockRef tuples = roc_cg_block(cg, "tuples"), other = roc_cg_block(cg, "other");
+  roc_cg_branch_likely(cg, fit, tuples, other);
+  roc_cg_at(cg, tuples);
+  cpu_tuples_swap(s);
+  emit_group(s, end);
+  cpu_tuples_swap(s);
+  roc_cg_at(cg, other);
+}
+
 /* The version in which settled checks hold: group by group, or `clear_count` groups side by side.
  */
 static void emit_clear(cpu_state *s, LLVMValueRef clear_count, LLVMBasicBlockRef end) {
@@ -147,8 +166,8 @@ static void emit_clear(cpu_state *s, LLVMValueRef clear_count, LLVMBasicBlockRef
     LLVMBuildStore(s->cg->b, clear_count, s->taken);
     cpu_emit_batch(s, s->batch_at, clear_count, end);
   } else {
-    if (!s->is_cold) emit_whole(s, end);
-    cpu_emit_body(s, 0, end);
+    if (!s->is_cold) emit_tuples(s, end);
+    emit_group(s, end);
   }
 }
 

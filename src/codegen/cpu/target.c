@@ -114,6 +114,14 @@ static LLVMValueRef cpu_no_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRe
   return LLVMGetPoison(roc_cg_value_type(cg, (roc_value_type)inst->type));
 }
 
+/* Loops over items that have a loop in them are no vectors.  LLVM's own limit is of the size of all
+ * rounds before it knows what constants make of them. */
+static bool cpu_is_straightened(roc_cg *cg, const roc_ir_inst *loop) {
+  const cpu_state *s = cpu_of(cg);
+  bool is_vector = s->run && !s->run->is_scalar && !s->is_cold;
+  return is_vector && cpu_is_short_for(cg->ir, loop);
+}
+
 /* ---- functions --------------------------------------------------------------------------- */
 
 static LLVMValueRef cpu_field(roc_cg *cg, uint32_t param, LLVMTypeRef type, uint32_t offset) {
@@ -219,6 +227,7 @@ static cpu_state *make_state(roc_cg *cg) {
   s->value_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->insts.count + 1);
   s->var_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->vars.count + 1);
   s->array_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->arrays.count + 1);
+  s->tuple_lengths = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->arrays.count + 1);
   s->is_settled = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   s->is_exit = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   s->divides_small = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
@@ -363,6 +372,7 @@ const roc_target roc_target_cpu = {
     .fence = cpu_fence,
     .wave = cpu_no_wave,
     .math = cpu_math,
+    .is_straightened = cpu_is_straightened,
     .fuses = cpu_fuses,
     .fail = cpu_fail_hook,
     .operand = cpu_operand,
