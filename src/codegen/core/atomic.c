@@ -193,6 +193,32 @@ static LLVMValueRef emit_atomic(roc_cg *cg, const atomic_op *a) {
   }
 }
 
+/* Without an instruction in a place of the target's, where that is told; its old value is unused. */
+static LLVMValueRef emit_apart(roc_cg *cg, const atomic_op *a, LLVMValueRef place,
+                               LLVMValueRef is_apart) {
+  LLVMBasicBlockRef apart = roc_cg_block(cg, "apart"), common = roc_cg_block(cg, "common");
+  LLVMBasicBlockRef join = roc_cg_block(cg, "atomic.done");
+  LLVMBuildCondBr(cg->b, is_apart, apart, common);
+  atomic_op own = *a;
+  own.ptr = place;
+  roc_cg_at(cg, apart);
+  emit_plain(cg, &own);
+  LLVMBuildBr(cg->b, join);
+  roc_cg_at(cg, common);
+  emit_atomic(cg, a);
+  LLVMBuildBr(cg->b, join);
+  roc_cg_at(cg, join);
+  return LLVMGetPoison(a->type);
+}
+
+void roc_cg_atomic_update(roc_cg *cg, roc_ir_atomic kind, uint32_t array, LLVMValueRef ptr,
+                          LLVMValueRef value) {
+  atomic_op a = {.kind = kind, .array = array, .ptr = ptr, .value = {value}};
+  a.dtype = cg->ir->arrays.items[array].dtype;
+  a.type = roc_cg_storage_type(cg, a.dtype);
+  emit_atomic(cg, &a);
+}
+
 LLVMValueRef roc_cg_atomic(roc_cg *cg, const roc_ir_inst *inst) {
   uint32_t rank = cg->ir->arrays.items[inst->aux].rank;
   atomic_op a = {.kind = (roc_ir_atomic)inst->k.i, .array = inst->aux};
@@ -204,6 +230,9 @@ LLVMValueRef roc_cg_atomic(roc_cg *cg, const roc_ir_inst *inst) {
     a.value[i] = roc_cg_to_element(cg, a.dtype, (roc_value_type)source->type,
                                    roc_cg_operand(cg, inst, rank + i));
   }
-  LLVMValueRef old = emit_atomic(cg, &a);
+  LLVMValueRef is_apart = NULL;
+  LLVMValueRef place =
+      cg->target->atomic_place ? cg->target->atomic_place(cg, inst, &is_apart) : NULL;
+  LLVMValueRef old = place ? emit_apart(cg, &a, place, is_apart) : emit_atomic(cg, &a);
   return a.kind == ROC_IR_ATOMIC_STORE ? NULL : roc_cg_from_element(cg, a.dtype, old);
 }

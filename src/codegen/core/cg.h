@@ -242,6 +242,9 @@ bool roc_cg_is_shared(const roc_cg *cg, uint32_t array);
 
 /* atomic.c */
 LLVMValueRef roc_cg_atomic(roc_cg *cg, const roc_ir_inst *inst);
+/* On the element at `ptr` of an array, with a value of its type; the old value is of no use. */
+void roc_cg_atomic_update(roc_cg *cg, roc_ir_atomic kind, uint32_t array, LLVMValueRef ptr,
+                          LLVMValueRef value);
 
 /* math.c */
 LLVMValueRef roc_cg_math(roc_cg *cg, const roc_ir_inst *inst);

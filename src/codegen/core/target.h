@@ -105,6 +105,9 @@ struct roc_target {
   bool (*fuses)(roc_cg *cg, uint32_t product, uint32_t sum);
   /* Marks an atomic instruction on array `array` with metadata of the target.  May be NULL. */
   void (*mark_atomic)(roc_cg *cg, LLVMValueRef inst, uint32_t array);
+  /* The place where an atomic operation is done in its stead, without an instruction for it, where
+   * *out_is_apart holds, i1; NULL: there is none.  The hook itself may be NULL. */
+  LLVMValueRef (*atomic_place)(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *out_is_apart);
   /* Whether a condition holds for all live items of a wavefront, both i1. NULL: an item goes its own
    * way in an IF of kind ROC_IR_IF_ALL. */
   LLVMValueRef (*holds_for_all)(roc_cg *cg, LLVMValueRef condition);

@@ -14,6 +14,7 @@
  *   inspector (cpu/inspector.c) checks of what memory holds, by a run of the group for that alone
  *   whole    (cpu/whole.c)      groups of which no item returns early
  *   tuples   (cpu/tuples.c)     groups whose arrays have rows as short as the kernel's constants say
+ *   tallies  (cpu/tallies.c)    atomics whose old values nobody uses, each call in its own memory
  *   divide   (cpu/divide.c)     division of integers that are small, in vectors
  *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
  *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items
@@ -259,6 +260,17 @@ enum { CPU_LANE_BYTES = 4, CPU_MAX_PARTS = 8 };
 typedef struct cpu_lanes cpu_lanes;
 typedef struct cpu_inspection cpu_inspection;
 
+/* What is kept of an array's elements, as cpu/tallies.c says. */
+typedef struct cpu_tally {
+  roc_ir_atomic kind;
+  bool is_used,
+      is_barred; /* by an access at all; by one that is no such atomic, or of another kind */
+  bool is_kept;
+  LLVMValueRef is_on; /* i1: by this call */
+  LLVMValueRef count; /* of elements; 0 unless is_on */
+  LLVMValueRef base;
+} cpu_tally;
+
 typedef struct cpu_state {
   roc_cg *cg;
   cpu_plan plan;
@@ -288,10 +300,11 @@ typedef struct cpu_state {
   bool *is_settled;        /* per instruction: a check that the preflight answers for the group */
   bool *divides_small; /* per instruction: a division whose numbers the preflight can find small */
   bool has_small_numbers; /* the version is emitted for groups in which they are */
-  bool is_merging; /* neighbours in the first dimension are one group; `count` says how large */
-  bool is_clear;   /* the version is emitted in which those checks hold: they are left out */
-  bool *is_exit;   /* per instruction: an early return, or a part of it, as cpu/whole.c says */
-  bool is_whole;   /* the version is emitted in which no item takes them: they are left out */
+  bool is_merging;    /* neighbours in the first dimension are one group; `count` says how large */
+  bool is_clear;      /* the version is emitted in which those checks hold: they are left out */
+  bool *is_exit;      /* per instruction: an early return, or a part of it, as cpu/whole.c says */
+  bool is_whole;      /* the version is emitted in which no item takes them: they are left out */
+  cpu_tally *tallies; /* per array */
   LLVMValueRef *tuple_lengths; /* per array: as cpu/tuples.c says; NULL: none */
   bool is_cold;                /* the version for the other groups: scalar, small */
   bool is_inspecting;          /* the inspector is emitted: nothing else has an effect */
@@ -347,6 +360,9 @@ LLVMValueRef cpu_slot_item(cpu_state *s, const cpu_slot *slot);
 /* The slots of a slotted result and variable, made on first use. */
 cpu_slot *cpu_value_slot(cpu_state *s, uint32_t id);
 cpu_slot *cpu_var_slot(cpu_state *s, uint32_t var);
+
+/* Memory of the frame that all groups of a call have in common. */
+LLVMValueRef cpu_frame_reserve(cpu_state *s, uint64_t nbytes);
 
 /* cpu/machine.c: hooks of the target */
 bool cpu_accepts(const char *name);
@@ -443,6 +459,17 @@ LLVMValueRef cpu_is_group_whole(cpu_state *s);
 LLVMValueRef cpu_tuples_fit(cpu_state *s);
 /* Before that version and after it: the lengths of rows and these constants change places. */
 void cpu_tuples_swap(cpu_state *s);
+
+/* cpu/tallies.c */
+/* Finds the arrays; false when memory is out. */
+bool cpu_tallies_plan(cpu_state *s);
+/* Whether an instruction is an atomic on one of them. */
+bool cpu_tallies_keep(const cpu_state *s, const roc_ir_inst *inst);
+/* Before the first group, and after the last. */
+void cpu_tallies_begin(cpu_state *s);
+void cpu_tallies_end(cpu_state *s);
+/* atomic_place of core/target.h */
+LLVMValueRef cpu_tally_place(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *out_is_on);
 
 /* cpu/divide.c */
 /* Whether an instruction is a division of integers, FLOORDIV or MOD, that is no shift. */

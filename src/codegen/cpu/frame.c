@@ -13,6 +13,15 @@ static LLVMBasicBlockRef enter_entry(roc_cg *cg) {
 
 enum { SLOT_ALIGN = 64 };
 
+LLVMValueRef cpu_frame_reserve(cpu_state *s, uint64_t nbytes) {
+  LLVMBasicBlockRef here = enter_entry(s->cg);
+  LLVMValueRef base = s->frame_end;
+  s->frame_end = roc_cg_byte_offset(s->cg, base, roc_cg_i64(s->cg, (int64_t)nbytes));
+  s->frame_fixed += nbytes;
+  LLVMPositionBuilderAtEnd(s->cg->b, here);
+  return base;
+}
+
 /* A new array for the items of the chunk. */
 static cpu_slot new_chunk_slot(cpu_state *s, LLVMTypeRef type) {
   uint64_t size = (uint64_t)s->chunk.count * s->chunk.rows;

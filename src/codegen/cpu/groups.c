@@ -243,12 +243,17 @@ static void emit_versions(cpu_state *s, LLVMValueRef g, LLVMBasicBlockRef narrow
 
 void cpu_emit_groups(cpu_state *s) {
   roc_cg *cg = s->cg;
-  LLVMBasicBlockRef entry = LLVMGetInsertBlock(cg->entry_b);
   LLVMBasicBlockRef head = roc_cg_block(cg, "group"), end = roc_cg_block(cg, "group.end");
-  LLVMBasicBlockRef done = roc_cg_block(cg, "done");
+  LLVMBasicBlockRef done = roc_cg_block(cg, "done"), none = roc_cg_block(cg, "none");
+  LLVMBasicBlockRef begin = roc_cg_block(cg, "begin");
+  LLVMValueRef some = LLVMBuildICmp(cg->b, LLVMIntULT, s->first, s->end, "");
+  roc_cg_at(cg, begin);
+  cpu_tallies_begin(s);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
+  LLVMBuildBr(cg->b, head);
   roc_cg_at(cg, head);
   LLVMValueRef g = LLVMBuildPhi(cg->b, cg->t.i64, "g");
-  LLVMAddIncoming(g, &s->first, &entry, 1);
+  LLVMAddIncoming(g, &s->first, &before, 1);
   s->stopped = done;
   place_group(s, g);
   s->taken = roc_cg_alloca(cg, cg->t.i64, "taken");
@@ -262,7 +267,9 @@ void cpu_emit_groups(cpu_state *s) {
   LLVMAddIncoming(g, &next, &last, 1);
   LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntULT, next, s->end, ""), head, done);
   roc_cg_at(cg, done);
+  cpu_tallies_end(s);
+  LLVMBuildBr(cg->b, none);
+  roc_cg_at(cg, none);
   LLVMBuildRetVoid(cg->b);
-  LLVMValueRef some = LLVMBuildICmp(cg->entry_b, LLVMIntULT, s->first, s->end, "");
-  LLVMBuildCondBr(cg->entry_b, some, head, done);
+  LLVMBuildCondBr(cg->entry_b, some, begin, none);
 }

@@ -8,12 +8,12 @@
  * Invariant: nothing is kept per item in memory, and the order in which items run shows nowhere. */
 #include "codegen/cpu/cpu.h"
 
-static bool tells_groups_apart(const roc_ir_inst *inst) {
+static bool tells_groups_apart(const cpu_state *s, const roc_ir_inst *inst) {
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_LOCAL_ID:
     case ROC_IR_GROUP_ID: return inst->aux == 0;
+    case ROC_IR_ATOMIC: return !cpu_tallies_keep(s, inst);
     case ROC_IR_LANE_ID:
-    case ROC_IR_ATOMIC:
     case ROC_IR_FENCE:
     case ROC_IR_PRINT: return true;
     default: return false;
@@ -43,7 +43,7 @@ bool cpu_merge_may(const cpu_state *s) {
     const roc_ir_inst *inst = &ir->insts.items[id];
     bool is_cut = plan->cuts[id] & (ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE);
     bool ends_item = plan->nruns > 1 && inst->op == ROC_IR_RETURN;
-    if (is_cut || ends_item || plan->is_slotted[id] || tells_groups_apart(inst)) return false;
+    if (is_cut || ends_item || plan->is_slotted[id] || tells_groups_apart(s, inst)) return false;
   }
   for (uint32_t v = 0; v < ir->vars.count; v++) {
     if (plan->var_slotted[v]) return false;

@@ -222,7 +222,7 @@ static cpu_state *make_state(roc_cg *cg) {
   if (!s || !cpu_plan_make(ir, arena, cpu_has_lanes(cg), &s->plan)) return NULL;
   cg->state = s;
   s->cg = cg;
-  if (!cpu_look_plan(s) || !cpu_inspect_plan(s)) return NULL;
+  if (!cpu_look_plan(s) || !cpu_inspect_plan(s) || !cpu_tallies_plan(s)) return NULL;
   s->array_params = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->params.count + 1);
   s->value_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->insts.count + 1);
   s->var_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->vars.count + 1);
@@ -373,6 +373,7 @@ const roc_target roc_target_cpu = {
     .wave = cpu_no_wave,
     .math = cpu_math,
     .is_straightened = cpu_is_straightened,
+    .atomic_place = cpu_tally_place,
     .fuses = cpu_fuses,
     .fail = cpu_fail_hook,
     .operand = cpu_operand,

@@ -1,0 +1,170 @@
+/* Atomics whose old values nobody uses, in small arrays.
+ *
+ * An atomic instruction takes some twenty times as long as a sum, and threads that count in one
+ * array wait for each other. Where all that a kernel does to an array is to add to its elements (or
+ * to keep their least, greatest, and so on), none of its items can tell when that happens.  So what
+ * the groups of one call of the kernel add is kept in the frame, without atomic instructions, and
+ * goes to the array after the last of them: when the array is small, and has fewer elements than
+ * the call has items.
+ *
+ * Invariant: the kernel has no fence, so nothing orders such updates before its others. */
+#include "codegen/cpu/cpu.h"
+#include "ir/walk.h"
+
+enum { MOST_BYTES = 16384 /* of an array */, MOST_ARRAYS = 4, ITEMS_PER_ELEMENT = 2 };
+
+/* What may be done in any order and in parts; COUNT_ for the others. */
+static roc_ir_atomic class_of(const cpu_state *s, const roc_ir_inst *inst) {
+  roc_dtype dtype = s->cg->ir->arrays.items[inst->aux].dtype;
+  if (roc_dtype_table[dtype].kind == 'f') return ROC_IR_ATOMIC_COUNT_; /* sums are rounded */
+  switch ((roc_ir_atomic)inst->k.i) {
+    case ROC_IR_ATOMIC_SUB: return ROC_IR_ATOMIC_ADD;
+    case ROC_IR_ATOMIC_ADD:
+    case ROC_IR_ATOMIC_MIN:
+    case ROC_IR_ATOMIC_MAX:
+    case ROC_IR_ATOMIC_AND:
+    case ROC_IR_ATOMIC_OR:
+    case ROC_IR_ATOMIC_XOR: return (roc_ir_atomic)inst->k.i;
+    default: return ROC_IR_ATOMIC_COUNT_;
+  }
+}
+
+static bool may_keep(const cpu_state *s, uint32_t a) {
+  const roc_ir_array *array = &s->cg->ir->arrays.items[a];
+  if (array->kind != ROC_IR_ARRAY_PARAM) return false;
+  const roc_arg_type *type = &s->cg->ir->params.items[array->param].type;
+  return !type->is_alias && type->layout != ROC_LAYOUT_STRIDED;
+}
+
+static void note_uses(cpu_state *s, const roc_ir_inst *inst) {
+  const roc_ir_module *ir = s->cg->ir;
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    const roc_ir_inst *arg = &ir->insts.items[roc_ir_arg(ir, inst, n)];
+    if (arg->op == ROC_IR_ATOMIC) s->tallies[arg->aux].is_barred = true;
+  }
+  bool touches = inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC;
+  if (!touches) return;
+  cpu_tally *tally = &s->tallies[inst->aux];
+  roc_ir_atomic kind = inst->op == ROC_IR_ATOMIC ? class_of(s, inst) : ROC_IR_ATOMIC_COUNT_;
+  bool is_other = tally->is_used && tally->kind != kind;
+  tally->is_barred |= kind == ROC_IR_ATOMIC_COUNT_ || is_other;
+  tally->is_used = true;
+  tally->kind = kind;
+}
+
+bool cpu_tallies_plan(cpu_state *s) {
+  const roc_ir_module *ir = s->cg->ir;
+  s->tallies = ROC_ARENA_ARRAY(&s->cg->arena, cpu_tally, ir->arrays.count + 1);
+  if (!s->tallies) return false;
+  bool has_fence = false;
+  for (uint32_t id = 0; id < ir->insts.count; id++) {
+    if (!s->plan.home[id]) continue;
+    note_uses(s, &ir->insts.items[id]);
+    has_fence |= ir->insts.items[id].op == ROC_IR_FENCE;
+  }
+  unsigned count = 0;
+  for (uint32_t a = 0; a < ir->arrays.count; a++) {
+    cpu_tally *tally = &s->tallies[a];
+    tally->is_kept = tally->is_used && !tally->is_barred && !has_fence && may_keep(s, a);
+    tally->is_kept = tally->is_kept && count < MOST_ARRAYS && s->cg->options->opt_level != 0;
+    count += tally->is_kept;
+  }
+  return true;
+}
+
+bool cpu_tallies_keep(const cpu_state *s, const roc_ir_inst *inst) {
+  return inst->op == ROC_IR_ATOMIC && s->tallies[inst->aux].is_kept;
+}
+
+/* ---- its code ------------------------------------------------------------------------------ */
+
+static LLVMTypeRef element_type(cpu_state *s, uint32_t a) {
+  return roc_cg_storage_type(s->cg, s->cg->ir->arrays.items[a].dtype);
+}
+
+/* What changes nothing. */
+static LLVMValueRef neutral(cpu_state *s, uint32_t a) {
+  roc_dtype dtype = s->cg->ir->arrays.items[a].dtype;
+  LLVMTypeRef type = element_type(s, a);
+  uint64_t all = UINT64_MAX, highest = UINT64_C(1) << (roc_dtype_itemsize(dtype) * 8 - 1);
+  bool is_unsigned = roc_dtype_table[dtype].kind == 'u';
+  switch (s->tallies[a].kind) {
+    case ROC_IR_ATOMIC_AND: return LLVMConstInt(type, all, 0);
+    case ROC_IR_ATOMIC_MIN: return LLVMConstInt(type, is_unsigned ? all : highest - 1, 0);
+    case ROC_IR_ATOMIC_MAX: return LLVMConstInt(type, is_unsigned ? 0 : highest, 0);
+    default: return LLVMConstNull(type);
+  }
+}
+
+static void place_tally(cpu_state *s, uint32_t a) {
+  roc_cg *cg = s->cg;
+  cpu_tally *tally = &s->tallies[a];
+  size_t itemsize = roc_dtype_itemsize(cg->ir->arrays.items[a].dtype);
+  LLVMValueRef count = roc_cg_i64(cg, 1);
+  for (uint32_t d = 0; d < cg->ir->arrays.items[a].rank; d++) {
+    count = LLVMBuildNUWMul(cg->b, count, cg->arrays[a].extents[d], "");
+  }
+  LLVMValueRef groups = LLVMBuildNUWSub(cg->b, s->end, s->first, "");
+  LLVMValueRef items = LLVMBuildNUWMul(cg->b, groups, s->items, "");
+  LLVMValueRef least = LLVMBuildNUWMul(cg->b, count, roc_cg_i64(cg, ITEMS_PER_ELEMENT), "");
+  LLVMValueRef most = roc_cg_i64(cg, (int64_t)(MOST_BYTES / itemsize));
+  tally->is_on = LLVMBuildAnd(cg->b, LLVMBuildICmp(cg->b, LLVMIntULE, count, most, ""),
+                              LLVMBuildICmp(cg->b, LLVMIntUGE, items, least, ""), "tallies");
+  tally->count = LLVMBuildSelect(cg->b, tally->is_on, count, roc_cg_i64(cg, 0), "");
+  tally->base = cpu_frame_reserve(s, MOST_BYTES);
+}
+
+/* Does something to each element that is kept. */
+typedef void on_element(cpu_state *s, uint32_t a, LLVMValueRef kept, LLVMValueRef index);
+
+static void for_elements(cpu_state *s, on_element *act) {
+  roc_cg *cg = s->cg;
+  for (uint32_t a = 0; a < cg->ir->arrays.count; a++) {
+    if (!s->tallies[a].is_kept) continue;
+    cpu_loop loop;
+    cpu_loop_begin(s, &loop, s->tallies[a].count, "tally");
+    LLVMTypeRef type = element_type(s, a);
+    LLVMValueRef at = LLVMBuildInBoundsGEP2(cg->b, type, s->tallies[a].base, &loop.index, 1, "");
+    act(s, a, at, loop.index);
+    cpu_loop_end(s, &loop);
+  }
+}
+
+static void clear(cpu_state *s, uint32_t a, LLVMValueRef kept, LLVMValueRef index) {
+  (void)index;
+  LLVMBuildStore(s->cg->b, neutral(s, a), kept);
+}
+
+static void deliver(cpu_state *s, uint32_t a, LLVMValueRef kept, LLVMValueRef index) {
+  roc_cg *cg = s->cg;
+  LLVMTypeRef type = element_type(s, a);
+  LLVMValueRef value = LLVMBuildLoad2(cg->b, type, kept, "");
+  LLVMBasicBlockRef some = roc_cg_block(cg, "deliver"), next = roc_cg_block(cg, "next");
+  LLVMValueRef is_none = LLVMBuildICmp(cg->b, LLVMIntEQ, value, neutral(s, a), "");
+  LLVMBuildCondBr(cg->b, is_none, next, some);
+  roc_cg_at(cg, some);
+  LLVMValueRef ptr = LLVMBuildInBoundsGEP2(cg->b, type, cg->arrays[a].base, &index, 1, "");
+  roc_cg_atomic_update(cg, s->tallies[a].kind, a, ptr, value);
+  LLVMBuildBr(cg->b, next);
+  roc_cg_at(cg, next);
+}
+
+void cpu_tallies_begin(cpu_state *s) {
+  for (uint32_t a = 0; a < s->cg->ir->arrays.count; a++) {
+    if (s->tallies[a].is_kept) place_tally(s, a);
+  }
+  for_elements(s, clear);
+}
+
+void cpu_tallies_end(cpu_state *s) {
+  for_elements(s, deliver);
+}
+
+LLVMValueRef cpu_tally_place(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *out_is_on) {
+  cpu_state *s = cpu_of(cg);
+  if (!cpu_tallies_keep(s, inst)) return NULL;
+  *out_is_on = s->tallies[inst->aux].is_on;
+  LLVMValueRef index = roc_cg_element_index(cg, inst->aux, inst, 0);
+  LLVMTypeRef type = element_type(s, inst->aux);
+  return LLVMBuildInBoundsGEP2(cg->b, type, s->tallies[inst->aux].base, &index, 1, "");
+}
