@@ -40,6 +40,11 @@ describe("a form that kernels do not have", function()
     "jumps backward; write a while or repeat loop")
 end)
 
+it("a local function is refused once, not at each call again", function()
+  local message = refusal("local function f(v) return v end\ny[1] = f(n) + f(2)\nlocal v = f(a)")
+  assert.equal(1, select(2, message:gsub("kernel 'kernel': ", "")), message)
+end)
+
 describe("a local or a statement", function()
   it_refuses("a read before the assignment", "local v\nif n > 0 then v = 1 end\ny[1] = v", "4:8",
     "local 'v' may be read before it is assigned")

@@ -185,6 +185,8 @@ static bool never_returns(const flow *f, const roc_ast_node *call) {
 static void flow_stat(flow *f, const roc_ast_node *stat) {
   switch (stat->kind) {
     case ROC_AST_LOCAL: flow_local(f, stat); break;
+    /* Refused already: its calls need no message of their own. */
+    case ROC_AST_LOCAL_FUNCTION: set_assigned(f, stat->sym->id, true); break;
     case ROC_AST_ASSIGN: flow_assign(f, stat); break;
     case ROC_AST_DO: flow_block(f, &stat->body); break;
     case ROC_AST_IF: flow_if(f, stat); break;
