@@ -14,7 +14,7 @@
  *   inspector (cpu/inspector.c) checks of what memory holds, by a run of the group for that alone
  *   whole    (cpu/whole.c)      groups of which no item returns early
  *   tuples   (cpu/tuples.c)     groups whose arrays have rows as short as the kernel's constants say
- *   tallies  (cpu/tallies.c)    atomics whose old values nobody uses, each call in its own memory
+ *   tallies  (cpu/tallies.c)    atomics whose old values are not used, each call in its own memory
  *   divide   (cpu/divide.c)     division of integers that are small, in vectors
  *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
  *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items

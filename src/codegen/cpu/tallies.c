@@ -1,4 +1,4 @@
-/* Atomics whose old values nobody uses, in small arrays.
+/* Atomics whose old values are not used, in small arrays.
  *
  * An atomic instruction takes some twenty times as long as a sum, and threads that count in one
  * array wait for each other. Where all that a kernel does to an array is to add to its elements (or
@@ -7,7 +7,8 @@
  * goes to the array after the last of them: when the array is small, and has fewer elements than
  * the call has items.
  *
- * Invariant: the kernel has no fence, so nothing orders such updates before its others. */
+ * Invariant: the kernel has no fence, so nothing orders such updates before its others; and it uses
+ * no value of another atomic, so none of its items can wait for what the updates cause elsewhere. */
 #include "codegen/cpu/cpu.h"
 #include "ir/walk.h"
 
@@ -36,12 +37,16 @@ static bool may_keep(const cpu_state *s, uint32_t a) {
   return !type->is_alias && type->layout != ROC_LAYOUT_STRIDED;
 }
 
-static void note_uses(cpu_state *s, const roc_ir_inst *inst) {
-  const roc_ir_module *ir = s->cg->ir;
+/* Whether what other threads do may decide what follows an instruction. */
+static bool listens(const roc_ir_module *ir, const roc_ir_inst *inst) {
+  if (inst->op == ROC_IR_FENCE) return true;
   for (uint32_t n = 0; n < inst->nargs; n++) {
-    const roc_ir_inst *arg = &ir->insts.items[roc_ir_arg(ir, inst, n)];
-    if (arg->op == ROC_IR_ATOMIC) s->tallies[arg->aux].is_barred = true;
+    if (ir->insts.items[roc_ir_arg(ir, inst, n)].op == ROC_IR_ATOMIC) return true;
   }
+  return false;
+}
+
+static void note_uses(cpu_state *s, const roc_ir_inst *inst) {
   bool touches = inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC;
   if (!touches) return;
   cpu_tally *tally = &s->tallies[inst->aux];
@@ -56,16 +61,16 @@ bool cpu_tallies_plan(cpu_state *s) {
   const roc_ir_module *ir = s->cg->ir;
   s->tallies = ROC_ARENA_ARRAY(&s->cg->arena, cpu_tally, ir->arrays.count + 1);
   if (!s->tallies) return false;
-  bool has_fence = false;
+  bool is_listening = false;
   for (uint32_t id = 0; id < ir->insts.count; id++) {
     if (!s->plan.home[id]) continue;
     note_uses(s, &ir->insts.items[id]);
-    has_fence |= ir->insts.items[id].op == ROC_IR_FENCE;
+    is_listening |= listens(ir, &ir->insts.items[id]);
   }
   unsigned count = 0;
   for (uint32_t a = 0; a < ir->arrays.count; a++) {
     cpu_tally *tally = &s->tallies[a];
-    tally->is_kept = tally->is_used && !tally->is_barred && !has_fence && may_keep(s, a);
+    tally->is_kept = tally->is_used && !tally->is_barred && !is_listening && may_keep(s, a);
     tally->is_kept = tally->is_kept && count < MOST_ARRAYS && s->cg->options->opt_level != 0;
     count += tally->is_kept;
   }
