@@ -1,5 +1,6 @@
--- The cuda device against CUDA C, CUB, CuPy, torch, Triton and numba-cuda on one GPU, in one run:
---   build/release/bin/roclua bench/cuda.lua [shift [row …]]
+-- The cuda device against the driver's functions called in C, CUDA C and CUB, CuPy, torch, Triton
+-- and numba-cuda on one GPU, in one run:
+--   build/release/bin/roclua --device cuda bench/cuda.lua [shift [row …]]
 --
 -- Prints a line a measurement: milliseconds of ours checked and unchecked, of each peer, and ours
 -- (checked) over the best peer: below 1, ours is faster.  `shift` divides the one-dimensional sizes
@@ -7,22 +8,35 @@
 -- samples; a sample is so many launches between two events that it takes a millisecond, divided by
 -- their number.  The rows start_up and start_up_cold are milliseconds from the start of a process
 -- until it has written an element of saxpy to a pipe, with caches and without; the end of the
--- process, which gives the GPU back, comes after that.  A peer that does not run here is left out.
+-- process, which gives the GPU back, comes after that.
+--
+-- The peers are started together, so that one is compiled or imported while another is measured;
+-- who has the file TURN locked has the GPU, and ours comes last.  The last lines name the peers
+-- that do not run here.
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 local histogram = require "roc.kernels.histogram"
 local transpose = require "roc.kernels.transpose"
 
 local SAMPLES = 15
-local STARTS, START_SIZE = 5, 1 << 20 -- of the start-up rows
+local START_SIZE = 1 << 20 -- of the start-up rows
+local STARTS, STARTS_MS = 5, 4000 -- processes; fewer, once they have taken so long
+local TURN = "build/bench/turn"
 local shift = tonumber(arg[1]) or 0
 local wanted = { table.unpack(arg, 2) }
 
 local device = roc.current_device()
 
+-- Runs with the path of TURN.
+local function compiled(source, program, options)
+  return ("nvcc -O3 -arch=native bench/peers/%s %s -o build/bench/%s && build/bench/%s"):format(
+    source, options, program, program)
+end
+
 local peers = {
-  { name = "C", build = "nvcc -O3 -arch=native bench/peers/cuda.cu -o build/bench/cuda",
-    run = "build/bench/cuda", start = "build/bench/cuda start" },
+  { name = "driver", run = compiled("cuda_driver.c", "cuda_driver", "-ldl"),
+    start = "build/bench/cuda_driver start" },
+  { name = "C", run = compiled("cuda.cu", "cuda", ""), start = "build/bench/cuda start" },
   { name = "cupy", run = "python3 bench/peers/cuda_python.py cupy",
     start = [[python3 -c 'import cupy
 x = cupy.ones(1 << 20, cupy.float32)
@@ -42,12 +56,13 @@ end
 
 -- Until the command has printed a line; nil when it prints none.
 local function start_time(command)
-  local times = {}
-  for i = 1, STARTS do
+  local times, total = {}, 0
+  while #times < STARTS and total < STARTS_MS do
     local start = roc.time()
     local pipe <close> = assert(io.popen(command .. " 2>/dev/null"))
     if not pipe:read "l" then return nil end
-    times[i] = (roc.time() - start) * 1e3
+    times[#times + 1] = (roc.time() - start) * 1e3
+    total = total + times[#times]
   end
   return median(times)
 end
@@ -59,18 +74,14 @@ local function is_wanted(name)
   return #wanted == 0
 end
 
--- {["name n"] = milliseconds}
-local function peer_times(peer)
+-- {["name n"] = milliseconds}, of a peer that has been started.
+local function read_times(peer)
   local times = {}
-  if peer.build and not os.execute(peer.build .. " 2>/dev/null") then return times end
-  local pipe <close> = assert(io.popen(peer.run .. " 2>/dev/null"))
-  for line in pipe:lines() do
+  for line in peer.pipe:lines() do
     local name, n, ms = line:match("^(%S+) (%d+) ([%d.]+)$")
     if name then times[name .. " " .. n] = tonumber(ms) end
   end
-  if peer.start and is_wanted "start_up" then
-    times["start_up " .. START_SIZE] = start_time(peer.start)
-  end
+  peer.pipe:close()
   return times
 end
 
@@ -118,7 +129,12 @@ local function row(name, n, make, measure)
   rows[#rows + 1] = { name = name, n = n, make = make, measure = measure or time_of }
 end
 
-local function floats(shape) return roc.to_device(roc.ones(shape, "float32")) end
+local function filled(shape, dtype)
+  local x = roc.device_array(shape, dtype)
+  x:fill(1)
+  return x
+end
+local function floats(shape) return filled(shape, "float32") end
 local function groups_of(n, size) return (n + size - 1) // size end
 
 row("launch", 1, function(_, check)
@@ -183,14 +199,14 @@ row("sum", 1 << 26 - shift, function(n, check)
 end)
 
 row("scan", 1 << 26 - shift, function(n, check)
-  local x = roc.to_device(roc.ones(n, "int32"))
+  local x = filled(n, "int32")
   local out = roc.device_array(n, "int32")
   local scan = roc.scan(function(a, b) return a + b end, { check = check })
   return function() scan(x, { out = out }) end
 end)
 
 row("histogram", 1 << 26 - shift, function(n, check)
-  local data = roc.to_device(roc.ones(n, "uint8"))
+  local data = filled(n, "uint8")
   local counts = roc.to_device(roc.zeros(histogram.BINS, "int32"))
   local kernel = histogram.make(check)[{ 8 * device.compute_units, 256 }]
   return function() kernel(data, counts) end
@@ -313,7 +329,7 @@ end, start_time)
 
 -- ---- the table ------------------------------------------------------------------------------
 
--- The same work done otherwise: what the driver's copy, 16-byte accesses and libraries reach.
+-- The same work done otherwise: what 16-byte accesses and libraries reach.
 local better = { "/16", "_library" }
 
 local function best_of(times, key)
@@ -327,7 +343,18 @@ local function best_of(times, key)
 end
 
 assert(os.execute("mkdir -p build/bench"))
-for _, peer in ipairs(peers) do peer.times = peer_times(peer) end
+assert(io.open(TURN, "w")):close()
+for _, peer in ipairs(peers) do
+  peer.pipe = assert(io.popen(("%s %s 2>build/bench/%s.log"):format(peer.run, TURN, peer.name)))
+end
+for _, peer in ipairs(peers) do peer.times = read_times(peer) end
+if is_wanted "start_up" then
+  for _, peer in ipairs(peers) do
+    if next(peer.times) and peer.start then
+      peer.times["start_up " .. START_SIZE] = start_time(peer.start)
+    end
+  end
+end
 print(("%s (%s), %d compute units"):format(device.name, device.arch, device.compute_units))
 local header = { ("%-14s %10s %10s %10s"):format("", "n", "checked", "unchecked") }
 for _, peer in ipairs(peers) do header[#header + 1] = ("%10s"):format(peer.name) end
@@ -350,5 +377,10 @@ for _, r in ipairs(rows) do
       ok and best < math.huge and ("%.2f"):format(checked / best) or "-"))
     if not ok then io.stderr:write(checked, "\n") end
     if ok and not ok2 then io.stderr:write(unchecked, "\n") end
+  end
+end
+for _, peer in ipairs(peers) do
+  if not next(peer.times) then
+    print(("%s does not run here: see build/bench/%s.log"):format(peer.name, peer.name))
   end
 end

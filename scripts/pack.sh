@@ -40,7 +40,7 @@ for name in lfs.so term system; do cp -rL "$modules/$name" "$root/lua-modules/";
 cp -r spec examples kernels lua .busted LICENSE "$root/"
 mkdir -p "$root/bench" "$root/src"
 cp bench/*.lua "$root/bench/"
-cp -r bench/amdgpu "$root/bench/"
+cp -r bench/amdgpu bench/peers "$root/bench/"
 git rev-parse --short HEAD >"$root/COMMIT" 2>/dev/null || echo unknown >"$root/COMMIT"
 cp scripts/run-packed.sh "$out/run.sh"
 tar -C "$work" -cf - roclua | gzip -6 >"$out/roclua.tar.gz"

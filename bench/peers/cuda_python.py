@@ -1,20 +1,28 @@
 """The peers of bench/cuda.lua in Python: the same work as their users write it.
 
-    cuda_python.py PEER      PEER: cupy, torch, triton, numba
+    cuda_python.py PEER TURN     PEER: cupy, torch, triton, numba
 
 Not "cuda.py": CuPy and numba-cuda import a package of that name, and would find this file.
 
-Prints a line a measurement: name, n, milliseconds; "-" for what the peer cannot do or does not run.
+Imports what it needs, waits for the lock of the file TURN, and prints a line a measurement: name,
+n, milliseconds; nothing for what the peer cannot do.
 A time is the median of SAMPLES samples; a sample is so many launches between two events that it
 takes a millisecond, divided by their number.
 """
 
+import fcntl
 import statistics
 import sys
 import time
 
 SAMPLES = 15
 BITS = (20, 24, 28)
+
+
+def await_turn():
+    """Until the process ends, the GPU is this peer's."""
+    await_turn.file = open(sys.argv[2])
+    fcntl.flock(await_turn.file, fcntl.LOCK_EX)
 
 
 def report(name, n, milliseconds):
@@ -59,6 +67,7 @@ class Clock:
 def run_cupy():
     import cupy
 
+    await_turn()
     clock = Clock(
         cupy.cuda.Event,
         lambda e: e.record(),
@@ -84,11 +93,38 @@ def run_cupy():
     clock.measure("scan", n, lambda: cupy.cumsum(i, dtype="int32"))
     bins, data = cupy.arange(257), cupy.ones(n, "uint8")
     clock.measure("histogram", n, lambda: cupy.histogram(data, bins))
+    n = 1 << 24
+    options = cupy.ElementwiseKernel(
+        "float32 s, float32 k, float32 t",
+        "float32 call, float32 put",
+        """
+        const float r = 0.02f, v = 0.3f;
+        float root = sqrtf(t);
+        float d1 = (logf(s / k) + (r + 0.5f * v * v) * t) / (v * root), d2 = d1 - v * root;
+        float n1 = 0.5f * (1 + erff(d1 * 0.70710678f)), n2 = 0.5f * (1 + erff(d2 * 0.70710678f));
+        float discounted = k * expf(-r * t);
+        call = s * n1 - discounted * n2;
+        put = discounted * (1 - n2) - s * (1 - n1);
+        """,
+        "options",
+    )
+    s, k, t, call, put = (cupy.ones(n, "float32") for _ in range(5))
+    clock.measure("black_scholes", n, lambda: options(s, k, t, call, put))
+    a, b = (cupy.ones((8192, 8192), "float32") for _ in range(2))
+    clock.measure("transpose", 8192, lambda: cupy.copyto(b, a.T))
+    a, b, c = (cupy.ones((4096, 4096), "float32") for _ in range(3))
+    clock.measure("matmul_library", 4096, lambda: cupy.matmul(a, b, out=c))
+    n = 1 << 28
+    host, device = cupy.cuda.alloc_pinned_memory(n), cupy.ones(n, "uint8")
+    stream = cupy.cuda.Stream.null
+    clock.measure("to_device", n, lambda: device.data.copy_from_host_async(host.ptr, n, stream))
+    clock.measure("to_host", n, lambda: device.data.copy_to_host_async(host.ptr, n, stream))
 
 
 def run_torch():
     import torch
 
+    await_turn()
     clock = Clock(
         lambda: torch.cuda.Event(enable_timing=True),
         lambda e: e.record(),
@@ -113,12 +149,21 @@ def run_torch():
     b, c = torch.ones_like(a), torch.empty_like(a)
     torch.backends.cuda.matmul.allow_tf32 = False
     clock.measure("matmul_library", 4096, lambda: torch.matmul(a, b, out=c))
+    a, b = (torch.ones(8192, 8192, device="cuda") for _ in range(2))
+    clock.measure("transpose", 8192, lambda: b.copy_(a.T))
+    n = 1 << 28
+    host = torch.ones(n, dtype=torch.uint8, pin_memory=True)
+    device = torch.ones(n, dtype=torch.uint8, device="cuda")
+    clock.measure("to_device", n, lambda: device.copy_(host, non_blocking=True))
+    clock.measure("to_host", n, lambda: host.copy_(device, non_blocking=True))
 
 
 def run_triton():
     import torch
     import triton
     import triton.language as tl
+
+    await_turn()
 
     @triton.jit
     def empty(a, b, c):
@@ -165,6 +210,7 @@ def run_numba():
         numpy.row_stack = numpy.vstack
     from numba import cuda, float32, int32
 
+    await_turn()
     clock = Clock(
         lambda: cuda.event(timing=True),
         lambda e: e.record(),
