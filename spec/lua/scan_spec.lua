@@ -117,7 +117,7 @@ devices.each(function(device)
       end
     end)
 
-    it("tells what failed on the way to the results where these are looked at", function()
+    it("tells what failed on the way to results that are looked at #unwritten", function()
       local n, table_ = 2048 * 10 + 1, roc.to_device(roc.array({ 0 }, "int64"))
       -- fails for the sums of two tiles alone, which are not the first
       local sums = roc.scan(function(a, b)
