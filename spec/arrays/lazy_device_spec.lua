@@ -5,6 +5,7 @@ local core = require "roc.core"
 local devices = require "support.devices"
 local kernels_made = require "support.kernels_made"
 local arrays = require "support.fuzz.arrays"
+local steps = require "support.fuzz.array_steps"
 local pending_operations = require "support.pending_operations"
 
 local testing = core.testing
@@ -117,6 +118,19 @@ describe("Operations on device arrays", function()
       assert.equal(1, sum:copy_to_host()[1])
       assert.equal(3, part:copy_to_host()[1])
       assert.equal(9, product:copy_to_host()[1])
+    end)
+
+    it("that fail are told of by the step of a random program that has queued them", function()
+      local least, told = roc.to_device(roc.full(N, -128, "int8")), nil
+      steps.all.bincount {
+        on_device = true,
+        any = function() return least end,
+        keep = function(_, f, ...)
+          local _, message = pcall(f, ...)
+          told = tostring(message)
+        end,
+      }
+      assert.matches("value without a bin: -128", told, 1, true)
     end)
 
     it("become one kernel, and one with the first pass of a reduction", function()

@@ -121,6 +121,15 @@ local function in_order(f)
   end
 end
 
+-- What f queues may fail: the step that queued it is told, not one that comes to wait for it.
+local function to_the_end(f)
+  return function(p, ...)
+    local result = f(p, ...)
+    if p.on_device then roc.current_device():synchronize() end
+    return result
+  end
+end
+
 -- Operations --------------------------------------------------------------------------------------
 
 step("binary", 12, function(p) p:keep(p:pick(p.palette.binary), arrays_of(p, 2)) end)
@@ -351,7 +360,9 @@ step_of("searchsorted", 1, 2, function(_, a, b) return a:reshape(a.size):sort():
 step_of("nonzero", 1, 1, function(_, a)
   return (a:ne(a.dtype.kind == "b" and false or 0):nonzero())
 end)
-step_of("bincount", 1, 1, function(_, a) return roc.math.abs(a):bincount { first = 0 } end)
+step_of("bincount", 1, 1, to_the_end(function(_, a) -- the absolute value of the least is negative
+  return roc.math.abs(a):bincount { first = 0 }
+end))
 step_of("histogram", 1, 1, function(_, a) return (a:histogram(4, { range = { -3, 3 } })) end)
 step_of("concat", 2, 2, in_order(function(_, a, b) return roc.concat { a, b } end))
 step_of("stack", 1, 2, in_order(function(_, a, b) return roc.stack { a, b } end))
