@@ -23,6 +23,7 @@
  *            where its items go different ways
  *   vectors  (cpu/vector_forms.c, cpu/vector_masks.c)  what the optimiser made of vectors, for
  *            processors without registers for bits
+ *   spans    (cpu/spans.c)      checks of a loop's counter, decided before the loop
  *   fails    (cpu/fails.c)      checks that fail in a run
  *   split    (cpu/split.c)      guards that hold for a range of a row's items
  *   pieces   (cpu/pieces.c)     runs whose guards hold for other items, as several loops
@@ -305,6 +306,8 @@ typedef struct cpu_state {
   bool *is_exit;      /* per instruction: an early return, or a part of it, as cpu/whole.c says */
   bool is_whole;      /* the version is emitted in which no item takes them: they are left out */
   cpu_tally *tallies; /* per array */
+  bool *is_promised;  /* per instruction: a check that holds in the loop that is emitted, */
+  uint32_t spanned;   /* which is this one, or NONE: cpu/spans.c */
   LLVMValueRef *tuple_lengths; /* per array: as cpu/tuples.c says; NULL: none */
   bool is_cold;                /* the version for the other groups: scalar, small */
   bool is_inspecting;          /* the inspector is emitted: nothing else has an effect */
@@ -348,7 +351,8 @@ static inline cpu_state *cpu_of(roc_cg *cg) {
 
 /* Whether an instruction is left out of the version that is emitted: nothing would come of it. */
 static inline bool cpu_is_settled(const cpu_state *s, uint32_t id) {
-  return (s->is_clear && s->is_settled[id]) || (s->is_whole && s->is_exit[id]);
+  return (s->is_clear && s->is_settled[id]) || (s->is_whole && s->is_exit[id]) ||
+         s->is_promised[id];
 }
 
 /* cpu/frame.c */
@@ -649,6 +653,11 @@ void cpu_look_between(cpu_state *s, LLVMValueRef next, LLVMValueRef taken);
 bool cpu_emit_strip_end(cpu_state *s, uint32_t id);
 /* A FOR or LOOP of an item; false: it is none that looks, and nothing was emitted. */
 bool cpu_emit_looked_loop(cpu_state *s, uint32_t id);
+
+/* cpu/spans.c */
+/* A FOR of an item, without checks that its bounds answer where they do; false: there are none, and
+ * nothing was emitted. */
+bool cpu_emit_spanned_loop(cpu_state *s, uint32_t id);
 
 /* cpu/wave.c */
 void cpu_emit_wave(cpu_state *s, uint32_t id);

@@ -44,6 +44,7 @@ bool cpu_intercept(roc_cg *cg, uint32_t id) {
     return true;
   }
   if (cpu_emit_strip_end(cpu_of(cg), id)) return true;
+  if (cpu_emit_spanned_loop(cpu_of(cg), id)) return true;
   if (!cpu_of(cg)->plan.is_remat[id]) {
     LLVMValueRef quotient = cpu_value_divided(cpu_of(cg), id);
     if (quotient) cpu_define(cg, id, quotient);

@@ -222,6 +222,9 @@ static cpu_state *make_state(roc_cg *cg) {
   if (!s || !cpu_plan_make(ir, arena, cpu_has_lanes(cg), &s->plan)) return NULL;
   cg->state = s;
   s->cg = cg;
+  s->is_promised = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
+  s->spanned = ROC_IR_NONE;
+  if (!s->is_promised) return NULL;
   if (!cpu_look_plan(s) || !cpu_inspect_plan(s) || !cpu_tallies_plan(s)) return NULL;
   s->array_params = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->params.count + 1);
   s->value_slots = ROC_ARENA_ARRAY(arena, cpu_slot, ir->insts.count + 1);
