@@ -186,13 +186,41 @@ static ROC_IR_WALKS bool is_mostly_picks(const cpu_state *s, const uint32_t *ids
   return npicks > 0 && COST * npicks >= nothers;
 }
 
+/* Whether the items of a row load neighbouring elements, or one and the same. */
+static bool loads_neighbours(const cpu_state *s, const roc_ir_inst *load) {
+  uint32_t rank = s->cg->ir->arrays.items[load->aux].rank;
+  for (uint32_t d = 0; d < rank; d++) {
+    int64_t slope;
+    if (!cpu_slope(s, roc_ir_arg(s->cg->ir, load, d), &slope)) return false;
+    if (slope != 0 && (slope != 1 || d + 1 < rank)) return false;
+  }
+  return true;
+}
+
+/* Whether items leave a loop early in which they load elements of fewer than 32 bits that are no
+ * neighbours: vectors would have a branch for each lane of each load. */
+static ROC_IR_WALKS bool breaks_off(const cpu_state *s, const uint32_t *ids, uint32_t count) {
+  bool loads = false, leaves = false;
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
+  while (roc_ir_walk_next(&w)) {
+    const roc_ir_inst *inst = w.inst;
+    leaves |= inst->op == ROC_IR_LEAVE && s->cg->ir->insts.items[inst->aux].op == ROC_IR_FOR;
+    bool is_small =
+        inst->op == ROC_IR_LOAD && roc_dtype_itemsize(s->cg->ir->arrays.items[inst->aux].dtype) < 4;
+    loads |= is_small && !loads_neighbours(s, inst);
+  }
+  return loads && leaves;
+}
+
 /* The items one by one, as a loop that LLVM may vectorise. */
 static void emit_items(cpu_state *s, const cpu_lanes_run *r, bool is_parallel, run_exits *exits,
                        cpu_run *run) {
   roc_cg *cg = s->cg;
   cpu_items_begin(s, run, is_parallel);
   bool has_long = roc_processor_has(cg->tm, "avx512f");
-  run->is_scalar = has_long && !s->chunk.count && is_mostly_picks(s, r->ids, r->count);
+  run->is_scalar = !s->chunk.count && ((has_long && is_mostly_picks(s, r->ids, r->count)) ||
+                                       breaks_off(s, r->ids, r->count));
   if (r->ndied) begin_deaths(s, run);
   cg->exit = run->dead ? run->dead : run->latch;
   for (uint32_t i = 0; i < exits->count; i++) begin_exit(s, &exits->items[i]);
