@@ -12,6 +12,8 @@
  * Conditions on the way to a check narrow the intervals (`if i <= #y then`), as do those that end
  * an item before. Intervals are exact or the group is sent to the cold version: any overflow on the
  * way counts as a check that may fail. */
+#include <math.h>
+
 #include "codegen/cpu/cpu.h"
 #include "codegen/llvm/processor.h"
 #include "ir/walk.h"
@@ -84,6 +86,37 @@ static bool is_bounded_for(const preflight *p, uint32_t loop) {
   return inst_of(p, step)->op == ROC_IR_CONST || cpu_is_positive(p->s, step);
 }
 
+/* The operand of a float operation that varies; the result grows or falls with it, rounding
+ * included.  NONE: it is none of these, or more than one varies. */
+static uint32_t varying_operand(const preflight *p, uint32_t id) {
+  const roc_ir_inst *inst = inst_of(p, id);
+  if (p->s->cg->ir->fastmath || inst->nargs > 2) return ROC_IR_NONE;
+  switch ((roc_ir_op)inst->op) {
+    case ROC_IR_TO_F32:
+    case ROC_IR_TO_F64: return arg_of(p, id, 0);
+    case ROC_IR_FDIV: return is_fixed(p, arg_of(p, id, 1)) ? arg_of(p, id, 0) : ROC_IR_NONE;
+    case ROC_IR_ADD:
+    case ROC_IR_SUB:
+    case ROC_IR_MUL:
+    case ROC_IR_MIN:
+    case ROC_IR_MAX:
+      if (is_fixed(p, arg_of(p, id, 1))) return arg_of(p, id, 0);
+      return is_fixed(p, arg_of(p, id, 0)) ? arg_of(p, id, 1) : ROC_IR_NONE;
+    default: return ROC_IR_NONE;
+  }
+}
+
+/* The integer that float `id` is computed from, and from what is the same for all items; NONE. */
+static uint32_t integer_below(const preflight *p, uint32_t id, unsigned *nodes) {
+  id = resolve(p, id);
+  while (id != ROC_IR_NONE && inst_of(p, id)->type != ROC_VT_INT && *nodes > 0) {
+    --*nodes;
+    id = varying_operand(p, id);
+    if (id != ROC_IR_NONE) id = resolve(p, id);
+  }
+  return *nodes > 0 ? id : ROC_IR_NONE;
+}
+
 /* Whether `interval_of` knows how, spending one of *nodes per operation. */
 static bool is_known(const preflight *p, uint32_t id, unsigned *nodes) {
   if (*nodes == 0) return false;
@@ -111,6 +144,11 @@ static bool is_known(const preflight *p, uint32_t id, unsigned *nodes) {
     case ROC_IR_MAX: break;
     case ROC_IR_MOD: return is_fixed(p, arg_of(p, id, 1));
     case ROC_IR_BAND: return is_positive_const(p, arg_of(p, id, 1));
+    case ROC_IR_FLOOR:
+    case ROC_IR_CEIL: {
+      uint32_t from = integer_below(p, arg_of(p, id, 0), nodes);
+      return from != ROC_IR_NONE && is_known(p, from, nodes);
+    }
     case ROC_IR_FLOORDIV:
       return is_fixed(p, arg_of(p, id, 1)) && is_known(p, arg_of(p, id, 0), nodes);
     default: return false;
@@ -121,6 +159,16 @@ static bool is_known(const preflight *p, uint32_t id, unsigned *nodes) {
 static bool is_computable(const preflight *p, uint32_t id) {
   unsigned nodes = MAX_NODES;
   return is_known(p, id, &nodes);
+}
+
+/* Whether that answers a check. */
+static bool is_answerable(const preflight *p, uint32_t id) {
+  unsigned nodes = MAX_NODES;
+  const roc_ir_inst *inst = inst_of(p, id);
+  if (inst->op == ROC_IR_CHECK_INDEX) return is_computable(p, arg_of(p, id, 0));
+  if (inst->op != ROC_IR_CHECK_INT) return false;
+  uint32_t below = integer_below(p, arg_of(p, id, 0), &nodes);
+  return below != ROC_IR_NONE && is_known(p, below, &nodes);
 }
 
 /* ---- intervals --------------------------------------------------------------------------- */
@@ -251,6 +299,56 @@ static interval interval_of_binary(preflight *p, uint32_t id) {
   }
 }
 
+/* Float `id` where the integer below it is `at`.  It has to be a number on the way, too: then it is
+ * one for all integers between two such. */
+static LLVMValueRef float_at(preflight *p, uint32_t id, LLVMValueRef at) {
+  cpu_state *s = p->s;
+  roc_cg *cg = s->cg;
+  id = resolve(p, id);
+  if (inst_of(p, id)->type == ROC_VT_INT) return at;
+  uint32_t operand = varying_operand(p, id);
+  cg->values[operand] = float_at(p, operand, at);
+  s->epochs[operand] = s->epoch;
+  LLVMValueRef value = roc_cg_expr(cg, id);
+  LLVMTypeRef type = LLVMTypeOf(value);
+  LLVMValueRef size = roc_cg_intrinsic(cg, "llvm.fabs", &type, 1, &value, 1);
+  LLVMValueRef infinity = LLVMConstReal(type, HUGE_VAL);
+  require(p, LLVMBuildFCmp(cg->b, LLVMRealOLT, size, infinity, ""));
+  return value;
+}
+
+/* A float for the ends of the interval below, which have to fit into integers. */
+static void float_ends(preflight *p, uint32_t id, LLVMValueRef ends[2]) {
+  cpu_state *s = p->s;
+  roc_cg *cg = s->cg;
+  unsigned nodes = MAX_NODES;
+  interval below = interval_of(p, integer_below(p, id, &nodes));
+  for (unsigned n = 0; n < 2; n++) {
+    s->epoch++;
+    LLVMValueRef value = float_at(p, id, n == 0 ? below.low : below.high);
+    LLVMTypeRef type = LLVMTypeOf(value);
+    LLVMValueRef size = roc_cg_intrinsic(cg, "llvm.fabs", &type, 1, &value, 1);
+    LLVMValueRef fits = LLVMBuildFCmp(cg->b, LLVMRealOLT, size, LLVMConstReal(type, 0x1p62), "");
+    require(p, fits);
+    ends[n] = LLVMBuildSelect(cg->b, fits, value, LLVMConstNull(type), ""); /* no poison */
+  }
+  s->epoch++;
+}
+
+static interval interval_of_rounded(preflight *p, uint32_t id) {
+  roc_cg *cg = p->s->cg;
+  LLVMValueRef ends[2];
+  float_ends(p, arg_of(p, id, 0), ends);
+  for (unsigned n = 0; n < 2; n++) {
+    const char *name = inst_of(p, id)->op == ROC_IR_FLOOR ? "llvm.floor" : "llvm.ceil";
+    LLVMTypeRef type = LLVMTypeOf(ends[n]);
+    ends[n] = roc_cg_intrinsic(cg, name, &type, 1, &ends[n], 1);
+    ends[n] = LLVMBuildFPToSI(cg->b, ends[n], cg->t.i64, "");
+  }
+  return (interval){extreme(p, "llvm.smin", ends[0], ends[1]),
+                    extreme(p, "llvm.smax", ends[0], ends[1])};
+}
+
 static interval interval_by_op(preflight *p, uint32_t id) {
   cpu_state *s = p->s;
   const roc_ir_inst *inst = inst_of(p, id);
@@ -269,6 +367,8 @@ static interval interval_by_op(preflight *p, uint32_t id) {
       return (interval){roc_cg_i64(s->cg, 0), LLVMBuildSub(s->cg->b, divisor_of(p, id), one, "")};
     }
     case ROC_IR_FLOORDIV: return interval_of_quotient(p, id);
+    case ROC_IR_FLOOR:
+    case ROC_IR_CEIL: return interval_of_rounded(p, id);
     default: return interval_of_binary(p, id);
   }
 }
@@ -448,9 +548,14 @@ static void settle_check(preflight *p, uint32_t id) {
     if (p->these[id]) require_index(p, arg_of(p, id, 0), inst->aux, (uint32_t)inst->k.i);
     return;
   }
-  if (is_inspected || p->nchecks == MAX_CHECKS || !is_computable(p, arg_of(p, id, 0))) return;
+  if (is_inspected || p->nchecks == MAX_CHECKS || !is_answerable(p, id)) return;
   p->nchecks++;
-  require_index(p, arg_of(p, id, 0), inst->aux, (uint32_t)inst->k.i);
+  if (inst->op == ROC_IR_CHECK_INT) {
+    LLVMValueRef ends[2];
+    float_ends(p, arg_of(p, id, 0), ends);
+  } else {
+    require_index(p, arg_of(p, id, 0), inst->aux, (uint32_t)inst->k.i);
+  }
   p->s->is_settled[id] = true;
 }
 
@@ -483,7 +588,7 @@ static void walk_region(preflight *p, uint32_t region) {
   unsigned mark = p->nfacts;
   for (uint32_t i = 0; i < ids->count; i++) {
     const roc_ir_inst *inst = inst_of(p, ids->items[i]);
-    if (inst->op == ROC_IR_CHECK_INDEX) {
+    if (inst->op == ROC_IR_CHECK_INDEX || inst->op == ROC_IR_CHECK_INT) {
       settle_check(p, ids->items[i]);
     } else if (inst->op == ROC_IR_LOAD && !p->is_late && needs_load(p->s, ids->items[i])) {
       settle_load(p, ids->items[i]);
@@ -506,9 +611,8 @@ bool cpu_preflight_computes(const cpu_state *s, uint32_t id) {
 }
 
 bool cpu_preflight_settles(const cpu_state *s, uint32_t id) {
-  const roc_ir_inst *inst = &s->cg->ir->insts.items[id];
-  return inst->op == ROC_IR_CHECK_INDEX &&
-         cpu_preflight_computes(s, roc_ir_arg(s->cg->ir, inst, 0));
+  preflight p = {.s = (cpu_state *)s};
+  return is_answerable(&p, id);
 }
 
 /* Whether the index has a difference to something that changes in the group's loops: what varies
@@ -564,8 +668,7 @@ bool cpu_preflight_settles_all(cpu_state *s) {
     uint16_t flags = roc_ir_op_table[inst->op].flags;
     if (!s->plan.home[id] || !(flags & ROC_IRF_STOP) || (flags & ROC_IRF_CONTROL)) continue;
     if (s->is_inspected && s->is_inspected[id]) continue;
-    if (inst->op != ROC_IR_CHECK_INDEX || ++p.nchecks > MAX_CHECKS) return false;
-    if (!is_computable(&p, arg_of(&p, id, 0))) return false;
+    if (++p.nchecks > MAX_CHECKS || !is_answerable(&p, id)) return false;
   }
   return true;
 }

@@ -1,7 +1,7 @@
 /* Arrays whose rows are short: points, colours, quaternions.
  *
- * `p[i][1]`, `p[i][2]` and `p[i][3]` lie as far apart from item to item as a row is long, which only
- * the launch knows.  LLVM then gathers each of them.  A kernel that takes the elements of a row by
+ * `p[i][1]`, `p[i][2]` and `p[i][3]` lie as far apart from item to item as a row is long, which the
+ * launch alone knows.  LLVM then gathers each of them.  A kernel that takes the elements of a row by
  * constants alone is most likely launched with rows of just that length: for these it has a version
  * in which the length is a constant.  There LLVM loads what neighbouring items have as it lies, and
  * parts it by shuffles. */
