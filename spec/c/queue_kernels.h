@@ -125,6 +125,21 @@ static void chain_kernel(const void *kernarg, const roc_cpu_launch *launch, uint
   }
 }
 
+/* Group 0 spins until one of the upper half has begun; shared[1]: how many had by then, from
+ * shared[2] on: how often each has. */
+static void halves_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
+                          uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
+  (void)shared, (void)frame, (void)turn;
+  _Atomic uint64_t *begun = args_of(kernarg)->shared;
+  for (uint64_t g = first; g < end; g++) {
+    uint64_t before = atomic_fetch_add(&begun[0], 1), none = 0;
+    atomic_fetch_add(&begun[2 + g], 1);
+    if (g >= launch->groups[0] / 2) atomic_compare_exchange_strong(&begun[1], &none, before + 1);
+    for (int i = 0; i < 20; i++) roc_cpu_relax(); /* a launch takes too long for a trial */
+    while (g == 0 && atomic_load(&begun[1]) == 0) roc_cpu_relax();
+  }
+}
+
 /* Each group spins until all lower ones have passed. */
 static void baton_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
                          uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
@@ -321,8 +336,10 @@ static roc_ticket launch_directly(roc_dev_stream *stream, roc_dev_module *module
 }
 
 static roc_dev_module *load_directly(roc_device *driver, roc_cpu_entry entry) {
-  roc_codeobj object = {
-      .target = "cpu", .bytes = (const unsigned char *)&entry, .nbytes = sizeof entry};
+  roc_codeobj object = {.target = "cpu",
+                        .bytes = (const unsigned char *)&entry,
+                        .nbytes = sizeof entry,
+                        .is_unordered = entry == halves_kernel};
   roc_dev_module *module;
   OK(driver->ops->module_load(driver, &object, &module, &err));
   return module;

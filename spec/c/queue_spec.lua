@@ -4,6 +4,7 @@ local c_program = require "support.c_program"
 local TITLES = {
   order = "keeps the order of each of many streams",
   baton = "starts workgroups in increasing order, so that one may wait for lower ones",
+  parts = "has threads begin at parts of their own where workgroups have no order",
   fault = "reports a fault once, to whom it concerns, and runs the work queued after it",
   print = "delivers what kernels print in order and counts what is lost",
   memory = "gives kernels aligned frames and shared memory of the right size",

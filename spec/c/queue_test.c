@@ -77,6 +77,29 @@ static void test_baton(void) {
   roc_rt_kernel_release(kernel);
 }
 
+/* Threads begin at parts of their own where the order of the workgroups does not matter: one of the
+ * upper half begins before the lower half has.  Each workgroup runs once. */
+static void test_parts(void) {
+  enum { GROUPS = 4000, ROUNDS = 50 };
+  static _Atomic uint64_t begun[2 + GROUPS];
+  roc_device *driver = roc_rt_device_driver(device);
+  roc_dev_module *module = load_directly(driver, halves_kernel);
+  roc_dev_stream *stream;
+  OK(driver->ops->stream_create(driver, &stream, &err));
+  args a = {.shared = begun};
+  for (uint64_t round = 1; round <= ROUNDS; round++) {
+    bool done;
+    atomic_store(&begun[0], 0);
+    atomic_store(&begun[1], round == 1); /* which tells how long it takes */
+    roc_ticket ticket = launch_directly(stream, module, &a, GROUPS);
+    OK(driver->ops->wait(stream, ticket, -1, &done, &err));
+    CHECK(done && atomic_load(&begun[1]) < GROUPS / 2);
+    for (int g = 0; g < GROUPS; g++) CHECK(atomic_load(&begun[2 + g]) == round);
+  }
+  driver->ops->stream_destroy(stream);
+  driver->ops->module_unload(driver, module);
+}
+
 /* What atomic operations would have told is missing; the record comes back clean. */
 static void check_lossy_faults(roc_buffer *x) {
   roc_rt_stream *stream = default_stream(device);
@@ -858,6 +881,7 @@ static const struct {
     {"modes", test_modes, NULL, NULL},
     {"quota", test_quota, NULL, NULL},
     {"wait_for", test_wait_for, NULL, NULL},
+    {"parts", test_parts, "ROCLUA_CPU_THREADS", "5"},
     {"shares", test_shares, "ROCLUA_CPU_THREADS", "1"},
     {"blocked", test_blocked, "ROCLUA_CPU_THREADS", "3"},
     {"event", test_event, NULL, NULL},

@@ -1,6 +1,7 @@
 -- Neighbouring workgroups that run as one (codegen/cpu/merge.c), and loops by the size of the grid,
 -- each iteration of which has a range of a row's items (codegen/cpu/rows.c).
 local roc = require "roc"
+local testing = require("roc.core").testing
 
 local function make(text, check)
   return roc.kernel(text, { env = { roc = roc }, check = check, name = "k" })
@@ -95,5 +96,26 @@ describe("a launch of many workgroups", function()
     local values = o:copy_to_host()
     for i = 1, count, 4093 do assert.equal(20 * i, values[i]) end
     assert.equal(20 * count, values[count])
+  end)
+end)
+
+describe("workgroups have an order", function()
+  local function is_unordered(body)
+    local code <close> = roc.kernel(in_body(body), { env = { roc = roc },
+      signature = "(int64[:], int64[:], int64)" }):compile("cpu:x86-64-v3")
+    return testing.code_is_unordered(code)
+  end
+
+  it("where one may wait for another, or prints", function()
+    assert.is_false(is_unordered "while roc.atomic.load(x, i) == 0 do end o[i] = n")
+    assert.is_false(is_unordered "local ticket = roc.atomic.add(x, 1, 1) o[ticket + 1] = i")
+    assert.is_false(is_unordered "if i == n then print(i) end")
+  end)
+
+  it("and none elsewhere", function()
+    assert.is_true(is_unordered "if i <= #o then o[i] = x[i] end")
+    assert.is_true(is_unordered "roc.atomic.add(o, x[i] % 8 + 1, 1)")
+    assert.is_true(is_unordered([[local s = roc.shared.array(4, roc.int64)
+      o[i] = roc.atomic.add(s, i % 4 + 1, 1)]]))
   end)
 end)

@@ -44,6 +44,7 @@ struct roc_codeobj {
   bool has_fault;      /* may write the fault record */
   bool has_barrier;    /* a workgroup's items meet */
   bool has_batches;    /* cpu: gains from a launch with `batch` > 1 */
+  bool is_unordered;   /* cpu: no workgroup can wait for another */
   bool is_foreign;     /* of another compiler (base/module.h): the block is all its arguments */
   uint32_t item_steps; /* cpu: a work-item's, beside long loops; a handful of instructions */
   uint32_t items_per_thread; /* at most; 0 counts as 1 */

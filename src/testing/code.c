@@ -2,6 +2,7 @@
  * counts. */
 #include "base/codeobj.h"
 #include "base/hash.h"
+#include "bindings/kernel/kernel_bind.h"
 #include "bindings/support/bind.h"
 #include "jit/cache.h"
 #include "testing/testing.h"
@@ -26,6 +27,12 @@ static int testing_code_rewrite(lua_State *L) {
   object->free(object);
   lua_pushlstring(L, roc_str_text(&text), text.len);
   roc_str_deinit(&text);
+  return 1;
+}
+
+/* code_is_unordered(code object) -> whether its workgroups may start in any order */
+static int testing_code_is_unordered(lua_State *L) {
+  lua_pushboolean(L, roc_check_code_object(L, 1)->is_unordered);
   return 1;
 }
 
@@ -55,6 +62,7 @@ static int testing_cache_stats(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {{"code_rewrite", testing_code_rewrite},
+                                     {"code_is_unordered", testing_code_is_unordered},
                                      {"sha256", testing_sha256},
                                      {"cache_stats", testing_cache_stats},
                                      {NULL, NULL}};

@@ -327,10 +327,27 @@ static roc_status cpu_finish_module(roc_cg *cg, roc_error *err) {
   return cpu_math_define(cg, err);
 }
 
+/* Only what an atomic operation gives can keep a workgroup waiting for another.  What kernels print
+ * comes in the order of the workgroups, as far as they are in one. */
+static bool is_unordered(const roc_ir_module *ir) {
+  for (uint32_t id = 0; id < ir->insts.count; id++) {
+    const roc_ir_inst *inst = &ir->insts.items[id];
+    if (inst->op == ROC_IR_PRINT) return false;
+    for (uint32_t n = 0; n < inst->nargs; n++) {
+      const roc_ir_inst *operand = &ir->insts.items[roc_ir_arg(ir, inst, n)];
+      bool is_param =
+          operand->op == ROC_IR_ATOMIC && ir->arrays.items[operand->aux].kind == ROC_IR_ARRAY_PARAM;
+      if (is_param) return false;
+    }
+  }
+  return true;
+}
+
 static void cpu_describe(roc_cg *cg, roc_codeobj *object) {
   cpu_state *s = cpu_of(cg);
   object->entry = s->entry;
   object->has_batches = s->has_batches;
+  object->is_unordered = is_unordered(cg->ir);
   object->item_steps = s->item_steps;
   object->shared_bytes = (uint32_t)s->shared_bytes;
   object->frame_fixed_bytes = (uint32_t)s->frame_fixed;

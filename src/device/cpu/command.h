@@ -4,6 +4,7 @@
 #define ROC_DEVICE_CPU_COMMAND_H
 
 #include "base/clock.h"
+#include "device/cpu/parts.h"
 #include "device/cpu/queue.h"
 
 enum { ROC_CPU_INLINE_KERNARG = 384 };
@@ -23,8 +24,8 @@ struct roc_cpu_command {
   roc_cpu_stream *stream;
   roc_ticket ticket;
   roc_cpu_command_kind kind;
-  uint64_t total;         /* workgroups, or shares of bytes */
-  _Atomic uint64_t taken; /* of them */
+  uint64_t first, total; /* workgroups, or shares of bytes; those before are done */
+  uint32_t nparts;       /* of them, for the threads */
   union {
     struct {
       roc_dev_module *module;
@@ -65,6 +66,7 @@ struct roc_cpu_stream {
   uint32_t refs;   /* the handle, a non-empty queue, and each WAIT_FOR that names it */
   bool is_blocked; /* its first command is a WAIT_FOR that has to wait */
   roc_cpu_stream *next_blocked;
+  roc_cpu_part parts[]; /* of the first command; as many as the pool has threads */
 };
 
 static inline roc_cpu_stream *roc_cpu_stream_of(roc_dev_stream *stream) {
@@ -77,10 +79,20 @@ static inline bool roc_cpu_is_idle(const roc_cpu_stream *stream) {
          atomic_load_explicit(&stream->queued, memory_order_relaxed);
 }
 
-/* How many threads have something to do when there are so many shares. */
+/* How many threads have something to do when there are so many shares: one at least. */
 static inline uint32_t roc_cpu_clamp_threads(const roc_cpu_command *command, uint64_t shares) {
   uint32_t threads = command->stream->queues->pool.size;
-  return shares < threads ? (uint32_t)shares : threads;
+  return shares < 1 ? 1 : shares < threads ? (uint32_t)shares : threads;
+}
+
+/* Makes the parts of what is left of a command: it is the first, and no thread steps it. */
+static inline void roc_cpu_split(roc_cpu_command *command) {
+  roc_cpu_parts_set(command->stream->parts, command->nparts, command->first, command->total);
+}
+
+static inline void roc_cpu_set_threads(roc_cpu_command *command, uint32_t useful, uint32_t worth) {
+  command->task.useful_threads = useful;
+  command->task.worth_waking = worth;
 }
 
 /* A command for one thread, with the stream's next ticket.  NULL: out of memory. */
@@ -92,7 +104,7 @@ void roc_cpu_command_queue(roc_cpu_command *command, roc_ticket *out_ticket);
 /* The command was done on the calling thread, on an idle stream; gives it back. */
 void roc_cpu_command_complete(roc_cpu_command *command, roc_ticket *out_ticket);
 /* Takes part in a task that the thread has entered, until there is no more to take or it is late;
- * in the middle of a share the pool goes on with it then.  False: there is no memory to do so with. */
+ * in the middle of a share the pool goes on with it then.  False: there is no memory to do so. */
 bool roc_cpu_help(roc_cpu_command *command, uint64_t until_ns);
 /* The same from where it was left. */
 void roc_cpu_help_on(roc_cpu_left *left, uint64_t until_ns);

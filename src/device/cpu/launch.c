@@ -20,6 +20,7 @@ enum {
   BATCH_ITEMS = 4096,     /* work-items of the first dimension */
   BATCH_BYTES = 1 << 16,  /* of frames and shared memory */
   WAKE_NS = 20000,        /* of a thread's work, for which it is worth to wake one */
+  HAND_NS = 5000,         /* … and to have one that spins begin */
   SHARE_MIN_NS = 3000,    /* of a launch: well over the price of taking it */
   SHARE_MAX_NS = 1000000, /* of a launch: how late an interrupt may come */
   FIRST_STEPS = 1 << 12,  /* of a kernel before it asks whether to go on: some microseconds */
@@ -113,6 +114,14 @@ static uint64_t ask_in_help(roc_cpu_turn *base, uint64_t next) {
 
 typedef uint64_t ask_function(roc_cpu_turn *base, uint64_t next);
 
+/* All threads read it, so it is written only when it has become another one. */
+static void note_item_ps(roc_dev_module *module, uint64_t item_ps) {
+  uint64_t known = atomic_load_explicit(&module->item_ps, memory_order_relaxed);
+  uint64_t apart = item_ps > known ? item_ps - known : known - item_ps;
+  if (known > 0 && apart <= known / 8) return;
+  atomic_store_explicit(&module->item_ps, item_ps ? item_ps : 1, memory_order_relaxed);
+}
+
 /* Groups first … end-1, and what an item took; gives the first group that was left, or end. */
 static uint64_t run_groups(roc_cpu_command *command, uint64_t first, uint64_t end,
                            const roc_cpu_scratch *scratch, ask_function *asked) {
@@ -124,8 +133,7 @@ static uint64_t run_groups(roc_cpu_command *command, uint64_t first, uint64_t en
                 (char *)memory + command->as.launch.frame_offset, &t.base);
   if (t.next > first) {
     uint64_t items = (t.next - first) * command->as.launch.items;
-    uint64_t item_ps = (roc_clock_ns() - t.begin_ns) * 1000 / items;
-    atomic_store_explicit(&module->item_ps, item_ps ? item_ps : 1, memory_order_relaxed);
+    note_item_ps(module, (roc_clock_ns() - t.begin_ns) * 1000 / items);
   }
   return t.next;
 }
@@ -139,15 +147,18 @@ static uint64_t expect_group_ps(const roc_cpu_command *command) {
                                                                               : group_ps;
 }
 
-/* How many groups to take of those left: shrinking towards the end for balance, within the bounds
- * of time. */
-static uint64_t choose_share(const roc_cpu_command *command, uint64_t left) {
+/* How many groups to take of those left in a part: shrinking towards the end for balance, within
+ * the bounds of time. */
+static uint64_t choose_share(const void *ud, uint64_t left) {
+  const roc_cpu_command *command = ud;
   uint64_t group_ps = expect_group_ps(command);
   if (group_ps == 0) return 1;
   uint64_t least = SHARE_MIN_NS * (uint64_t)1000 / group_ps;
   uint64_t most = SHARE_MAX_NS * (uint64_t)1000 / group_ps;
-  uint64_t size = command->stream->queues->pool.size, share = left / (2 * size);
-  uint64_t batch = command->as.launch.info.batch, even = (left + size - 1) / size;
+  uint64_t nparts = command->nparts;
+  uint64_t threads = (command->stream->queues->pool.size + nparts - 1) / nparts; /* of a part */
+  uint64_t share = left / (2 * threads + 2);
+  uint64_t batch = command->as.launch.info.batch, even = (left + threads - 1) / threads;
   if (batch > even) batch = even;
   if (share < batch) share = batch;
   if (share > most) share = most;
@@ -156,13 +167,31 @@ static uint64_t choose_share(const roc_cpu_command *command, uint64_t left) {
   return share < left ? share : left;
 }
 
-/* How many threads have something to do in so many groups that is worth waking them. */
-static uint32_t count_useful(const roc_cpu_command *command, uint64_t groups) {
+/* How many threads have so much to do in so many groups. */
+static uint32_t count_threads(const roc_cpu_command *command, uint64_t groups, uint64_t each_ns) {
   uint32_t threads = roc_cpu_clamp_threads(command, groups);
   uint64_t group_ps = expect_group_ps(command), total_ps;
   if (group_ps == 0 || __builtin_mul_overflow(group_ps, groups, &total_ps)) return threads;
-  uint64_t worth = total_ps / (WAKE_NS * (uint64_t)1000);
+  uint64_t worth = total_ps / (each_ns * 1000);
   return worth < 1 ? 1 : worth < threads ? (uint32_t)worth : threads;
+}
+
+/* Lock held, if it is queued already. */
+static void set_threads(roc_cpu_command *command, uint64_t groups) {
+  uint32_t useful = count_threads(command, groups, HAND_NS);
+  atomic_store_explicit(&command->as.launch.useful_threads, useful, memory_order_relaxed);
+  roc_cpu_set_threads(command, useful, count_threads(command, groups, WAKE_NS));
+}
+
+/* From which group on the launch is for all threads: in as many parts as threads have something to
+ * do, or a few more, so that they stay what they are when the expected time changes a little. */
+static void leave_from(roc_cpu_command *command, uint64_t first) {
+  uint32_t useful = command->task.useful_threads;
+  uint32_t nparts = command->as.launch.module->is_in_order ? 1 : command->stream->queues->pool.size;
+  while (nparts >= 2 * useful) nparts = (nparts + 1) / 2;
+  command->nparts = roc_cpu_clamp_threads(command, command->total - first);
+  if (nparts < command->nparts) command->nparts = nparts;
+  command->first = first;
 }
 
 /* Lock held. */
@@ -174,23 +203,26 @@ static void put_back(roc_cpu_fiber *fiber) {
 
 /* What a trial leaves is for all threads. */
 static void end_left_trial(roc_cpu_command *command, roc_cpu_fiber *fiber) {
-  roc_cpu_pool *pool = &command->stream->queues->pool;
-  atomic_store_explicit(&command->taken, fiber->rest, memory_order_relaxed);
   roc_cpu_pool_lock();
   put_back(fiber);
   command->as.launch.trial = NULL;
-  roc_cpu_pool_widen(pool, &command->task, count_useful(command, command->total - fiber->rest));
+  set_threads(command, command->total - fiber->rest);
+  leave_from(command, fiber->rest);
+  roc_cpu_split(command);
+  roc_cpu_pool_widen(&command->stream->queues->pool, &command->task);
   roc_cpu_pool_unlock();
 }
 
 /* More threads than at first, when the groups take longer than was expected. */
-static void widen(roc_cpu_command *command, uint64_t first) {
-  uint32_t useful = count_useful(command, command->total - first);
+static void widen(roc_cpu_command *command, uint64_t left) {
+  uint32_t useful = count_threads(command, left, HAND_NS);
   uint32_t told = atomic_load_explicit(&command->as.launch.useful_threads, memory_order_relaxed);
   if (useful <= told) return;
-  atomic_store_explicit(&command->as.launch.useful_threads, useful, memory_order_relaxed);
   roc_cpu_pool_lock();
-  roc_cpu_pool_widen(&command->stream->queues->pool, &command->task, useful);
+  if (useful > command->task.useful_threads) {
+    set_threads(command, left);
+    roc_cpu_pool_widen(&command->stream->queues->pool, &command->task);
+  }
   roc_cpu_pool_unlock();
 }
 
@@ -207,14 +239,14 @@ static bool step_launch(roc_cpu_task *task, roc_cpu_scratch *scratch) {
     if (is_cancelled(command)) return false;
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
-  uint64_t first = atomic_load_explicit(&command->taken, memory_order_relaxed), share;
-  do {
-    if (first >= command->total || is_cancelled(command)) return false;
-    share = choose_share(command, command->total - first);
-  } while (!atomic_compare_exchange_weak_explicit(&command->taken, &first, first + share,
-                                                  memory_order_relaxed, memory_order_relaxed));
-  run_groups(command, first, first + share, scratch, scratch->fiber ? ask_in_help : ask);
-  widen(command, first + share);
+  roc_cpu_share share;
+  if (is_cancelled(command) ||
+      !roc_cpu_parts_take(command->stream->parts, command->nparts, scratch->thread, choose_share,
+                          command, &share)) {
+    return false;
+  }
+  run_groups(command, share.first, share.end, scratch, scratch->fiber ? ask_in_help : ask);
+  widen(command, share.left);
   return true;
 }
 
@@ -266,10 +298,11 @@ static void run_help(void *ud) {
 
 static void end_help(roc_cpu_fiber *fiber) {
   roc_cpu_command *command = fiber->command;
+  bool has_more = fiber->has_more;
   roc_cpu_pool_lock();
   put_back(fiber);
-  roc_cpu_pool_exit(&command->stream->queues->pool, &command->task, fiber->has_more);
   roc_cpu_pool_unlock();
+  roc_cpu_pool_exit(&command->stream->queues->pool, &command->task, has_more);
 }
 
 /* A thread of the pool goes on with what the one that waited has left. */
@@ -301,9 +334,7 @@ bool roc_cpu_help(roc_cpu_command *command, uint64_t until_ns) {
     help(fiber, until_ns, false);
     return true;
   }
-  roc_cpu_pool_lock();
   roc_cpu_pool_exit(&command->stream->queues->pool, &command->task, true);
-  roc_cpu_pool_unlock();
   return false;
 }
 
@@ -390,14 +421,10 @@ static void run_trial(void *ud) {
   trial->rest = run_groups(command, 0, command->total, &trial->scratch, ask_in_trial);
 }
 
-static void set_threads(roc_cpu_command *command, uint64_t groups) {
-  command->task.useful_threads = count_useful(command, groups);
-  atomic_store_explicit(&command->as.launch.useful_threads, command->task.useful_threads,
-                        memory_order_relaxed);
-}
-
 /* Whether the launch is done; what is left of it is for the pool. */
 static bool try_here(roc_cpu_command *command) {
+  set_threads(command, command->total);
+  leave_from(command, 0);
   if (!roc_cpu_is_idle(command->stream) || !is_probably_short(command)) return false;
   roc_cpu_fiber *trial = take_fiber(command, command->as.launch.scratch_bytes);
   if (!trial) return false;
@@ -406,12 +433,13 @@ static bool try_here(roc_cpu_command *command) {
     roc_cpu_pool_lock();
     put_back(trial);
     roc_cpu_pool_unlock();
-    atomic_store_explicit(&command->taken, rest, memory_order_relaxed);
+    if (rest == command->total) return true;
     set_threads(command, command->total - rest);
-    return rest == command->total;
+    leave_from(command, rest);
+    return false;
   }
   command->as.launch.trial = trial;
-  command->task.useful_threads = 1;
+  roc_cpu_set_threads(command, 1, 1);
   return false;
 }
 
@@ -430,7 +458,6 @@ roc_status roc_cpu_queue_launch(roc_dev_stream *base, const roc_dev_launch *laun
     return roc_fail(err, ROC_OOM,
                     "out of memory: a workgroup of this kernel needs %zu bytes a thread", nbytes);
   }
-  set_threads(command, command->total);
   if (try_here(command)) {
     roc_cpu_command_complete(command, out_ticket);
   } else {

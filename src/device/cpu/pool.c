@@ -1,13 +1,12 @@
-/* Worker threads that share tasks; see pool.h.
- *
- * A worker without work spins for a moment before it sleeps, so that a stream of short kernels
- * costs no system call per launch; a submitter signals only as many sleepers as can help and are
- * not spinning already. */
+/* Worker threads that share tasks; see pool.h. */
 #include "device/cpu/pool.h"
 
-#include <errno.h>
 #include <fenv.h>
+#include <linux/futex.h>
 #include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -17,13 +16,23 @@
 #include "device/cpu/quota.h"
 
 enum {
-  MAX_THREADS = 1024,
   SPIN_NS = 20000,
   TURN_NS = 500000, /* of a thread at a task, before it looks whether another one has fewer */
   SCRATCH_ALIGNMENT = 64,
 };
 
-/* Held for short, by many threads at the ends of a launch: they try for a while before they sleep. */
+struct roc_cpu_worker {
+  _Alignas(ROC_CPU_LINE) _Atomic(roc_cpu_task *) handed; /* NULL: nothing */
+  roc_cpu_pool *pool;
+  uint32_t number;
+  bool is_idle; /* has spun in vain since it worked */
+  pthread_t thread;
+};
+
+/* Handed to a worker that is to look at the lists. */
+static roc_cpu_task nudge;
+
+/* Held for short, by many threads at a time: they try for a while before they sleep. */
 static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_cond_t work_done; /* on the monotonic clock, hence made at run time */
 static pthread_once_t done_once = PTHREAD_ONCE_INIT;
@@ -55,14 +64,15 @@ static uint32_t count_cores(void) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   int count = CPU_COUNT(&set);
-  uint32_t cores = count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : (uint32_t)count;
+  uint32_t cores = count < 1 ? 1 : (uint32_t)count;
+  if (cores > ROC_CPU_MAX_THREADS) cores = ROC_CPU_MAX_THREADS;
   uint32_t quota = roc_cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup");
   return quota < cores ? quota : cores;
 }
 
 roc_status roc_cpu_thread_count(uint32_t *out_count, roc_error *err) {
   uint64_t count = count_cores();
-  roc_status status = roc_env_number("ROCLUA_CPU_THREADS", 1, MAX_THREADS, &count, err);
+  roc_status status = roc_env_number("ROCLUA_CPU_THREADS", 1, ROC_CPU_MAX_THREADS, &count, err);
   *out_count = (uint32_t)count;
   return status;
 }
@@ -77,17 +87,20 @@ roc_status roc_cpu_pool_init(roc_cpu_pool *pool, uint32_t ordinal, uint32_t devi
   uint32_t part = total * (ordinal + 1) / device_count - first;
   *pool = (roc_cpu_pool){.size = part ? part : 1, .is_pinned = is_pinned, .first_core = first};
   pool->last_link = &pool->first_task;
-  pthread_cond_init(&pool->work_came, NULL);
   return ROC_OK;
 }
 
 void roc_cpu_pool_deinit(roc_cpu_pool *pool) {
-  roc_free(pool->threads);
-  pthread_cond_destroy(&pool->work_came);
+  roc_free(pool->workers);
 }
 
 void roc_cpu_pool_lock(void) {
   pthread_mutex_lock(&lock);
+}
+
+/* The lock need not be held. */
+static void wake_sleepers(roc_cpu_pool *pool, uint32_t count) {
+  syscall(SYS_futex, &pool->wakes, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
 void roc_cpu_pool_unlock(void) {
@@ -95,17 +108,97 @@ void roc_cpu_pool_unlock(void) {
   uint32_t count = wakes.count;
   wakes.count = 0;
   pthread_mutex_unlock(&lock);
-  for (uint32_t i = 0; i < count; i++) pthread_cond_signal(&pool->work_came);
+  if (count > 0) wake_sleepers(pool, count);
 }
 
 /* So many more of those that sleep, once the lock is free.  Lock held. */
 static void wake(roc_cpu_pool *pool, uint32_t count) {
-  for (; wakes.pool != pool && wakes.count > 0; wakes.count--) { /* of another device */
-    pthread_cond_signal(&wakes.pool->work_came);
+  if (wakes.pool != pool && wakes.count > 0) { /* of another device */
+    wake_sleepers(wakes.pool, wakes.count);
+    wakes.count = 0;
   }
   wakes.pool = pool;
   wakes.count += count;
   if (wakes.count > pool->sleeping_count) wakes.count = pool->sleeping_count;
+  if (wakes.count > 0) atomic_fetch_add_explicit(&pool->wakes, 1, memory_order_relaxed);
+}
+
+/* Until woken.  Lock held, given up meanwhile. */
+static void sleep_for_work(roc_cpu_pool *pool) {
+  uint32_t seen = atomic_load_explicit(&pool->wakes, memory_order_relaxed);
+  pool->sleeping_count++;
+  roc_cpu_pool_unlock();
+  syscall(SYS_futex, &pool->wakes, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+  roc_cpu_pool_lock();
+  pool->sleeping_count--;
+}
+
+/* ---- threads that spin ------------------------------------------------------- */
+
+/* Hands the task, in which they are at once, or a nudge, to up to `count` of those that spin; gives
+ * to how many.  Lock held. */
+static uint32_t hand(roc_cpu_pool *pool, roc_cpu_task *task, uint32_t count) {
+  uint32_t nhanded = 0;
+  for (uint32_t first = 0; first < pool->thread_count && nhanded < count; first += 64) {
+    _Atomic uint64_t *word = &pool->spinning[first / 64];
+    uint64_t bits = atomic_load(word);
+    for (; bits && nhanded < count; bits &= bits - 1) {
+      uint64_t bit = bits & -bits;
+      if (!(atomic_fetch_and(word, ~bit) & bit)) continue;
+      roc_cpu_worker *worker = &pool->workers[first + (uint32_t)__builtin_ctzll(bit)];
+      if (task != &nudge) {
+        atomic_fetch_add_explicit(&task->inside, 1, memory_order_relaxed);
+        atomic_store_explicit(&task->is_handed, true, memory_order_relaxed);
+      }
+      atomic_store_explicit(&worker->handed, task, memory_order_release);
+      nhanded++;
+    }
+  }
+  return nhanded;
+}
+
+/* Takes a task back from threads that have not begun.  By a thread that steps it; lock not held. */
+static void take_back(roc_cpu_pool *pool, roc_cpu_task *task) {
+  if (!atomic_load_explicit(&task->is_handed, memory_order_relaxed)) return;
+  if (!atomic_exchange_explicit(&task->is_handed, false, memory_order_relaxed)) return;
+  for (uint32_t i = 0; i < pool->size; i++) {
+    roc_cpu_task *handed = task;
+    if (atomic_load_explicit(&pool->workers[i].handed, memory_order_relaxed) == task &&
+        atomic_compare_exchange_strong(&pool->workers[i].handed, &handed, &nudge)) {
+      atomic_fetch_sub_explicit(&task->inside, 1, memory_order_relaxed);
+    }
+  }
+}
+
+/* Threads look at the lists: of those that spin, else of those that sleep.  Lock held. */
+static void rouse(roc_cpu_pool *pool, uint32_t count) {
+  wake(pool, count - hand(pool, &nudge, count));
+}
+
+/* What the worker is handed, or NULL when a moment is over, or there is something in the lists.
+ * Lock not held. */
+static roc_cpu_task *spin_for_work(roc_cpu_worker *worker) {
+  roc_cpu_pool *pool = worker->pool;
+  _Atomic uint64_t *word = &pool->spinning[worker->number / 64];
+  uint64_t bit = (uint64_t)1 << worker->number % 64;
+  uint64_t deadline = roc_clock_ns() + SPIN_NS;
+  roc_cpu_task *handed = NULL;
+  atomic_fetch_or(word, bit);
+  if (atomic_load(&pool->listed_count) == 0) {
+    while (!(handed = atomic_load_explicit(&worker->handed, memory_order_relaxed)) &&
+           roc_clock_ns() < deadline) {
+      for (int i = 0; i < 3; i++) roc_cpu_relax();
+    }
+  }
+  if (!handed && (atomic_fetch_and(word, ~bit) & bit)) {
+    worker->is_idle = roc_clock_ns() >= deadline;
+    return NULL;
+  }
+  /* Else another thread has cleared the bit, and hands or has handed something. */
+  while (!(handed = atomic_exchange_explicit(&worker->handed, NULL, memory_order_acquire))) {
+    roc_cpu_relax();
+  }
+  return handed == &nudge ? NULL : handed;
 }
 
 /* ---- tasks --------------------------------------------------------------- */
@@ -119,54 +212,100 @@ static void unlist(roc_cpu_pool *pool, roc_cpu_task *task) {
     break;
   }
   task->is_listed = false;
-  atomic_fetch_sub_explicit(&pool->listed_count, 1, memory_order_relaxed);
+  atomic_fetch_sub(&pool->listed_count, 1);
 }
 
-/* For `helpers` more threads than step it already. */
-static void list(roc_cpu_pool *pool, roc_cpu_task *task, uint32_t helpers) {
+static void list(roc_cpu_pool *pool, roc_cpu_task *task) {
   task->next = NULL;
   task->is_listed = true;
   *pool->last_link = task;
   pool->last_link = &task->next;
-  atomic_fetch_add_explicit(&pool->listed_count, 1, memory_order_release);
-  if (helpers > pool->spinning_count) wake(pool, helpers - pool->spinning_count);
+  atomic_fetch_add(&pool->listed_count, 1);
+}
+
+/* Lists it while there are places, and gets threads: one that begins to spin sees the list, or is
+ * seen here. */
+static void recruit(roc_cpu_pool *pool, roc_cpu_task *task, uint32_t nkept) {
+  uint32_t inside = atomic_load_explicit(&task->inside, memory_order_relaxed);
+  if (inside >= task->useful_threads) return;
+  if (!task->is_listed) list(pool, task);
+  uint32_t places = task->useful_threads - inside;
+  inside += hand(pool, task, places > nkept ? places - nkept : places);
+  if (inside >= task->useful_threads) {
+    unlist(pool, task);
+    return;
+  }
+  bool keeps = inside > 0 && nkept > 0;
+  atomic_store_explicit(&task->keeps_place, keeps, memory_order_relaxed);
+  uint32_t coming = inside + keeps;
+  if (task->worth_waking > coming) wake(pool, task->worth_waking - coming);
 }
 
 void roc_cpu_pool_submit(roc_cpu_pool *pool, roc_cpu_task *task) {
   task->inside = 0;
-  list(pool, task, task->useful_threads);
+  task->is_handed = false;
+  task->keeps_place = false;
+  recruit(pool, task, 1);
 }
 
-void roc_cpu_pool_widen(roc_cpu_pool *pool, roc_cpu_task *task, uint32_t useful_threads) {
-  task->useful_threads = useful_threads;
+void roc_cpu_pool_widen(roc_cpu_pool *pool, roc_cpu_task *task) {
   bool is_of_pool = task->inside > 0; /* it may run on the thread that queued it */
-  if (is_of_pool && !task->is_listed && useful_threads > task->inside) {
-    list(pool, task, useful_threads - task->inside);
-  }
+  if (is_of_pool) recruit(pool, task, 0);
 }
 
 bool roc_cpu_pool_enter(roc_cpu_pool *pool, roc_cpu_task *task) {
   if (!task->is_listed) return false;
-  if (++task->inside >= task->useful_threads) unlist(pool, task);
+  if (atomic_fetch_add_explicit(&task->inside, 1, memory_order_relaxed) + 1 >=
+      task->useful_threads) {
+    unlist(pool, task);
+  }
   return true;
 }
 
-void roc_cpu_pool_exit(roc_cpu_pool *pool, roc_cpu_task *task, bool has_more) {
-  task->inside--;
-  if (!has_more) {
-    unlist(pool, task);
-    if (task->inside == 0) task->finish(task);
-  } else {
-    unlist(pool, task); /* others come first */
-    list(pool, task, 1);
+/* Whether a thread has left a task in which others are.  Only with the lock held does the last one
+ * go, so that none comes in meanwhile. */
+static bool leaves_others(roc_cpu_task *task) {
+  uint32_t inside = atomic_load_explicit(&task->inside, memory_order_relaxed);
+  while (inside > 1) {
+    if (atomic_compare_exchange_weak_explicit(&task->inside, &inside, inside - 1,
+                                              memory_order_release, memory_order_relaxed)) {
+      return true;
+    }
   }
+  return false;
+}
+
+static void unlist_over(roc_cpu_pool *pool, roc_cpu_task *task) {
+  if (!atomic_load_explicit(&task->is_listed, memory_order_relaxed)) return;
+  roc_cpu_pool_lock();
+  unlist(pool, task);
+  roc_cpu_pool_unlock();
+}
+
+void roc_cpu_pool_exit(roc_cpu_pool *pool, roc_cpu_task *task, bool has_more) {
+  if (!has_more) {
+    unlist_over(pool, task); /* with the lock held, so handing it out is over */
+    take_back(pool, task);
+    if (leaves_others(task)) return;
+  }
+  roc_cpu_pool_lock();
+  bool is_last = atomic_fetch_sub_explicit(&task->inside, 1, memory_order_acq_rel) == 1;
+  if (has_more) {
+    unlist(pool, task); /* others come first */
+    list(pool, task);
+    rouse(pool, 1);
+  } else if (is_last) {
+    unlist(pool, task);
+    task->finish(task);
+  }
+  roc_cpu_pool_unlock();
 }
 
 void roc_cpu_pool_leave(roc_cpu_pool *pool, roc_cpu_left *left) {
   left->next = pool->first_left;
   pool->first_left = left;
-  atomic_fetch_add_explicit(&pool->listed_count, 1, memory_order_release);
-  wake(pool, 1);
+  atomic_fetch_add(&pool->listed_count, 1);
+  rouse(pool, 1);
 }
 
 roc_cpu_left *roc_cpu_pool_take_left(roc_cpu_pool *pool, const roc_cpu_task *task) {
@@ -175,16 +314,15 @@ roc_cpu_left *roc_cpu_pool_take_left(roc_cpu_pool *pool, const roc_cpu_task *tas
   roc_cpu_left *left = *link;
   if (!left) return NULL;
   *link = left->next;
-  atomic_fetch_sub_explicit(&pool->listed_count, 1, memory_order_relaxed);
+  atomic_fetch_sub(&pool->listed_count, 1);
   return left;
 }
 
-/* Goes on with what another thread has left.  Lock held, given up meanwhile. */
+/* Goes on with what another thread has left.  Lock held, given up. */
 static void go_on(roc_cpu_pool *pool) {
   roc_cpu_left *left = roc_cpu_pool_take_left(pool, pool->first_left->task);
   roc_cpu_pool_unlock();
   left->go_on(left);
-  roc_cpu_pool_lock();
 }
 
 /* The listed task that the fewest threads step, of these the oldest.  Lock held. */
@@ -209,75 +347,83 @@ static bool stays(roc_cpu_pool *pool, const roc_cpu_task *task, uint64_t *turn_e
   return !is_better_there;
 }
 
-/* Steps a task to its end, or for its turn, when others wait.  Lock held, given up while stepping.
- */
-static void serve(roc_cpu_pool *pool, roc_cpu_task *task, roc_cpu_scratch *scratch) {
-  roc_cpu_pool_enter(pool, task);
-  /* Submitters count spinning threads once per task; a thread that takes one makes sure that the rest is
-   * taken too. */
-  if (pool->first_task) wake(pool, 1);
+/* The place that was kept is for a thread of the pool, as none that waits has come. */
+static void give_place(roc_cpu_pool *pool, roc_cpu_task *task) {
+  if (!atomic_load_explicit(&task->keeps_place, memory_order_relaxed)) return;
+  if (!atomic_exchange_explicit(&task->keeps_place, false, memory_order_relaxed)) return;
+  roc_cpu_pool_lock();
+  if (task->is_listed && task->inside < task->worth_waking) rouse(pool, 1);
   roc_cpu_pool_unlock();
+}
+
+/* Steps a task that it is in, to its end or for its turn, when others wait.  Lock not held. */
+static void serve(roc_cpu_pool *pool, roc_cpu_task *task, roc_cpu_scratch *scratch) {
   uint64_t turn_end_ns = roc_clock_ns() + TURN_NS;
   bool has_more;
   do {
     has_more = task->step(task, scratch);
+    if (has_more) give_place(pool, task);
   } while (has_more && stays(pool, task, &turn_end_ns));
-  roc_cpu_pool_lock();
   roc_cpu_pool_exit(pool, task, has_more);
 }
 
 /* ---- workers ------------------------------------------------------------- */
 
-/* Lock held, given up meanwhile. */
-static void spin_for_work(roc_cpu_pool *pool) {
-  pool->spinning_count++;
-  roc_cpu_pool_unlock();
-  uint64_t deadline = roc_clock_ns() + SPIN_NS;
-  while (atomic_load_explicit(&pool->listed_count, memory_order_acquire) == 0 &&
-         roc_clock_ns() < deadline) {
-    for (int i = 0; i < 16; i++) roc_cpu_relax();
-  }
+/* One thread of a pool does not spin, in whose place one does that waits. */
+static bool may_spin(const roc_cpu_worker *worker) {
+  return !worker->is_idle && worker->number + 1 < worker->pool->size;
+}
+
+/* Does what the lists have, or sleeps; false: the pool stops.  Lock not held. */
+static bool look_for_work(roc_cpu_worker *worker, roc_cpu_scratch *scratch) {
+  roc_cpu_pool *pool = worker->pool;
   roc_cpu_pool_lock();
-  pool->spinning_count--;
+  if (pool->first_left) {
+    go_on(pool);
+    worker->is_idle = false;
+    return true;
+  }
+  if (pool->first_task) {
+    roc_cpu_task *task = find_task(pool);
+    roc_cpu_pool_enter(pool, task);
+    roc_cpu_pool_unlock();
+    serve(pool, task, scratch);
+    worker->is_idle = false;
+    return true;
+  }
+  bool is_stopping = pool->is_stopping;
+  if (!is_stopping && !may_spin(worker)) sleep_for_work(pool);
+  roc_cpu_pool_unlock();
+  return !is_stopping;
 }
 
 static void *run_worker(void *argument) {
-  roc_cpu_pool *pool = argument;
-  roc_cpu_scratch scratch = {0};
-  bool has_spun = true; /* a new thread has work or sleeps */
+  roc_cpu_worker *worker = argument;
+  roc_cpu_scratch scratch = {.thread = worker->number + 1};
   fesetenv(FE_DFL_ENV); /* whatever the thread that starts it has set */
-  roc_cpu_pool_lock();
-  for (;;) {
-    if (pool->first_left) {
-      go_on(pool);
-      has_spun = false;
-    } else if (pool->first_task) {
-      serve(pool, find_task(pool), &scratch);
-      has_spun = false;
-    } else if (pool->is_stopping) {
-      break;
-    } else if (!has_spun) {
-      spin_for_work(pool);
-      has_spun = true;
-    } else {
-      pool->sleeping_count++;
-      pthread_cond_wait(&pool->work_came, &lock);
-      pool->sleeping_count--;
+  do {
+    roc_cpu_task *task;
+    while (may_spin(worker) && (task = spin_for_work(worker))) {
+      serve(worker->pool, task, &scratch);
     }
-  }
-  roc_cpu_pool_unlock();
+  } while (look_for_work(worker, &scratch));
   roc_cpu_scratch_deinit(&scratch);
   return NULL;
 }
 
 bool roc_cpu_pool_start(roc_cpu_pool *pool) {
   if (pool->thread_count > 0) return true;
-  if (!pool->threads) pool->threads = roc_alloc(sizeof *pool->threads * pool->size);
-  if (!pool->threads) return false;
+  size_t nbytes = sizeof *pool->workers * pool->size;
+  if (!pool->workers) pool->workers = roc_alloc_aligned(nbytes, ROC_CPU_LINE);
+  if (!pool->workers) return false;
+  memset(pool->workers, 0, nbytes);
   while (pool->thread_count < pool->size) {
-    pthread_t *thread = &pool->threads[pool->thread_count];
-    if (roc_thread_start(thread, ROC_THREAD_DEEP_STACK, run_worker, pool) != 0) break;
-    if (pool->is_pinned) roc_cpu_pin(*thread, pool->first_core + pool->thread_count);
+    roc_cpu_worker *worker = &pool->workers[pool->thread_count];
+    worker->pool = pool;
+    worker->number = pool->thread_count;
+    worker->is_idle = true; /* a new thread has work or sleeps */
+    if (roc_thread_start(&worker->thread, ROC_THREAD_DEEP_STACK, run_worker, worker) != 0) break;
+    if (pool->is_pinned) roc_cpu_pin(worker->thread, pool->first_core + pool->thread_count);
     pool->thread_count++;
   }
   return pool->thread_count > 0;
@@ -287,14 +433,14 @@ void roc_cpu_pool_stop(roc_cpu_pool *pool) {
   roc_cpu_pool_lock();
   uint32_t count = pool->thread_count;
   pool->is_stopping = true;
-  pthread_cond_broadcast(&pool->work_came);
+  wake(pool, count);
   roc_cpu_pool_unlock();
-  for (uint32_t i = 0; i < count; i++) pthread_join(pool->threads[i], NULL);
+  for (uint32_t i = 0; i < count; i++) pthread_join(pool->workers[i].thread, NULL);
   roc_cpu_pool_lock();
   pool->thread_count = 0;
   pool->is_stopping = false;
-  roc_free(pool->threads);
-  pool->threads = NULL;
+  roc_free(pool->workers);
+  pool->workers = NULL;
   roc_cpu_pool_unlock();
 }
 

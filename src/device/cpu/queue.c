@@ -19,8 +19,10 @@ static roc_cpu_stream *blocked_streams; /* of all devices; lock held */
 
 roc_status roc_cpu_stream_create(roc_device *device, roc_cpu_queues *queues,
                                  roc_cpu_stream **out_stream, roc_error *err) {
-  roc_cpu_stream *stream = roc_zalloc(sizeof *stream);
+  size_t nbytes = sizeof(roc_cpu_stream) + sizeof(roc_cpu_part) * queues->pool.size;
+  roc_cpu_stream *stream = roc_alloc_aligned(nbytes, _Alignof(roc_cpu_stream));
   if (!stream) return roc_fail(err, ROC_OOM, "out of memory: no room for a stream");
+  memset(stream, 0, nbytes);
   stream->base.device = device;
   stream->queues = queues;
   stream->last_link = &stream->first;
@@ -74,12 +76,23 @@ static void run_bytes(const roc_cpu_command *command, size_t offset, size_t nbyt
   }
 }
 
+static uint64_t choose_one(const void *ud, uint64_t left) {
+  (void)ud;
+  (void)left;
+  return 1;
+}
+
+static bool take_one(roc_cpu_command *command, const roc_cpu_scratch *scratch,
+                     roc_cpu_share *out_share) {
+  return roc_cpu_parts_take(command->stream->parts, command->nparts, scratch->thread, choose_one,
+                            NULL, out_share);
+}
+
 static bool step_bytes(roc_cpu_task *task, roc_cpu_scratch *scratch) {
-  (void)scratch;
   roc_cpu_command *command = (roc_cpu_command *)task;
-  uint64_t share = atomic_fetch_add_explicit(&command->taken, 1, memory_order_relaxed);
-  if (share >= command->total) return false;
-  size_t offset = share * SHARE_BYTES, nbytes = command->as.bytes.nbytes;
+  roc_cpu_share share;
+  if (!take_one(command, scratch, &share)) return false;
+  size_t offset = share.first * SHARE_BYTES, nbytes = command->as.bytes.nbytes;
   if (command->total == 1) {
     run_bytes(command, 0, nbytes);
   } else {
@@ -89,9 +102,9 @@ static bool step_bytes(roc_cpu_task *task, roc_cpu_scratch *scratch) {
 }
 
 static bool step_host_call(roc_cpu_task *task, roc_cpu_scratch *scratch) {
-  (void)scratch;
   roc_cpu_command *command = (roc_cpu_command *)task;
-  if (atomic_fetch_add_explicit(&command->taken, 1, memory_order_relaxed) > 0) return false;
+  roc_cpu_share share;
+  if (!take_one(command, scratch, &share)) return false;
   command->as.call.fn(command->as.call.ud);
   return true;
 }
@@ -142,6 +155,7 @@ static void start_first(roc_cpu_stream *stream) {
     } else if (first->kind == ROC_CPU_STAMP) {
       *first->as.stamp_ns = roc_clock_ns();
     } else {
+      roc_cpu_split(first);
       roc_cpu_pool_submit(&stream->queues->pool, &first->task);
       return;
     }
@@ -204,12 +218,13 @@ roc_cpu_command *roc_cpu_command_take(roc_cpu_stream *stream, roc_cpu_command_ki
   roc_cpu_pool_unlock();
   if (!command) command = roc_alloc(sizeof *command);
   if (!command) return NULL;
-  command->task = (roc_cpu_task){.step = step, .finish = finish_command, .useful_threads = 1};
+  command->task = (roc_cpu_task){
+      .step = step, .finish = finish_command, .useful_threads = 1, .worth_waking = 1};
   command->stream = stream;
   command->kind = kind;
   command->ticket = next_ticket(stream);
-  command->total = 1;
-  atomic_store_explicit(&command->taken, 0, memory_order_relaxed);
+  command->first = 0;
+  command->total = command->nparts = 1;
   return command;
 }
 
@@ -240,6 +255,7 @@ static void run_here(roc_cpu_command *command) {
     *command->as.stamp_ns = roc_clock_ns();
   } else {
     roc_cpu_scratch scratch = {0};
+    roc_cpu_split(command);
     while (command->task.step(&command->task, &scratch)) continue;
     roc_cpu_scratch_deinit(&scratch);
   }
@@ -268,7 +284,9 @@ static void describe_bytes(roc_cpu_command *command, roc_devptr dst, roc_devptr 
   /* Overlapping blocks cannot be moved in shares. */
   bool overlap = command->kind == ROC_CPU_COPY && dst < src + nbytes && src < dst + nbytes;
   command->total = overlap ? 1 : nbytes / SHARE_BYTES + (nbytes % SHARE_BYTES != 0);
-  command->task.useful_threads = roc_cpu_clamp_threads(command, command->total);
+  uint32_t threads = roc_cpu_clamp_threads(command, command->total);
+  roc_cpu_set_threads(command, threads, threads);
+  command->nparts = threads;
 }
 
 roc_status roc_cpu_queue_copy(roc_dev_stream *base, roc_devptr dst, roc_devptr src, size_t nbytes,

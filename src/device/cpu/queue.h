@@ -1,12 +1,13 @@
 /* Streams of the cpu devices: first-in, first-out queues whose commands run on the pool.
  *
  * A stream has one command at a time in the pool; streams overlap as far as there are threads: a
- * pool of one runs them in turns.  Workgroups of a launch are handed out in increasing order to
- * threads that run them at once, in order: a group may spin for a lower one, which some thread has
- * or has had.  Waits for other streams and time stamps take no thread.  A copy of few
- * bytes for an idle stream runs on the calling thread instead.  So does a kernel that was short the
- * last time; if it takes longer now, a thread of the pool goes on with it where the caller left it
- * (launch.c).  A thread that waits for a stream helps with its first command.  Queueing: one thread at a time per stream.  Waiting and asking: any thread. */
+ * pool of one runs them in turns.  Where a workgroup of a launch may spin for a lower one, they are
+ * handed out in increasing order to threads that run them at once, in order, so that some thread
+ * has or has had it; others are handed out in parts (parts.h).  Waits for other streams and time stamps
+ * take no thread.  A copy of few bytes for an idle stream runs on the calling thread instead.  So
+ * does a kernel that was short the last time; if it takes longer now, a thread of the pool goes on
+ * with it where the caller left it (launch.c).  A thread that waits for a stream helps with its
+ * first command.  Queueing: one thread at a time per stream.  Waiting and asking: any thread. */
 #ifndef ROC_DEVICE_CPU_QUEUE_H
 #define ROC_DEVICE_CPU_QUEUE_H
 
@@ -32,6 +33,7 @@ struct roc_dev_module {
   uint32_t static_shared_bytes;
   uint32_t frame_fixed_bytes, frame_item_bytes;
   bool has_batches;
+  bool is_in_order; /* its workgroups start in increasing order */
   uint32_t item_steps;
   _Atomic uint64_t item_ps; /* what a work-item last took, in picoseconds; 0: never run */
 };
