@@ -56,6 +56,15 @@ describe("atomics whose value is not used", function()
       assert.matches("atomicrmw add", text)
     end)
 
+    it("are variables of the loop where all items name one element: " .. target, function()
+      local text = roc.kernel(function(x, o)
+        local i = roc.get_global_id(1)
+        if i <= #x then roc.atomic.add(o, 1, x[i]) end
+      end, { signature = "(float32[:], float32[:])", number = "float32", check = false })
+        :inspect_llvm(target, "opt")
+      assert.matches("reassoc <%d+ x float>", text)
+    end)
+
     it("stay atomics where something else reads the array: " .. target, function()
       for _, f in ipairs {
         function(x, o)
@@ -105,6 +114,68 @@ describe("on the cpu they", function()
       end
     end)
   end
+
+  it("are right where all items name one element, in branches and between barriers", function()
+    local kernel = roc.kernel(function(x, o, f, least, most, bits)
+      local i = roc.get_global_id(1)
+      if i > #x then return end
+      if x[i] % 3 == 0 then
+        roc.atomic.add(o, 2, x[i])
+        roc.atomic.sub(f, 1, x[i] * 0.5)
+      end
+      roc.barrier()
+      for k = 1, x[i] % 3 do roc.atomic.add(o, k, k) end
+      roc.atomic.add(o, 2, 1)
+      roc.atomic.add(f, 1, 1.0)
+      roc.atomic.min(least, 1, x[i] == 7 and 0 / 0 or -1.0 * x[i])
+      roc.atomic.max(most, 1, 0.5 * x[i])
+      if x[i] < 1 then roc.atomic.xor(bits, 1, i) end
+    end)
+    local n = 1000
+    for _, dtype in ipairs { "float32", "float64" } do
+      local x = roc.zeros(n, "int32")
+      local sum, half, one, two, odd = 0, 0, 0, 0, 9
+      for i = 1, n do
+        x[i] = i % 11
+        if x[i] % 3 == 0 then sum, half = sum + x[i], half - x[i] / 2 end
+        one, two = one + (x[i] % 3 > 0 and 1 or 0), two + (x[i] % 3 > 1 and 2 or 0)
+        if x[i] < 1 then odd = odd ~ i end
+      end
+      local o, f, bits = roc.zeros(3, "int32"), roc.zeros(1, dtype), roc.array({ 9 }, "int32")
+      local least, most = roc.array({ 1.5 }, dtype), roc.array({ 3 }, dtype)
+      kernel:launch({ grid = n, workgroup = 64 }, x, o, f, least, most, bits)
+      roc.current_device():synchronize()
+      assert.same({ one, sum + two + n, 0 }, o:totable())
+      assert.same({ half + n, -10.0, 5.0, odd }, { f[1], least[1], most[1], bits[1] })
+    end
+  end)
+
+  it("are sums and extremes of floats", function()
+    local kernel = roc.kernel(function(x, sums, least, most)
+      local i = roc.get_global_id(1)
+      if i > #x then return end
+      local k = i % #sums + 1
+      roc.atomic.add(sums, k, x[i])
+      roc.atomic.min(least, k, x[i])
+      roc.atomic.max(most, k, x[i])
+    end)
+    for _, dtype in ipairs { "float32", "float64" } do
+      local n, m = 900, 7
+      local x, want = roc.zeros(n, dtype), { {}, {}, {} }
+      for k = 1, m do want[1][k], want[2][k], want[3][k] = 0.0, 1 / 0, 2.0 ^ 20 end
+      for i = 1, n do
+        local k = i % m + 1
+        x[i] = i * 37 % 512 - 100
+        want[1][k] = want[1][k] + x[i]
+        want[2][k], want[3][k] = math.min(want[2][k], x[i]), math.max(want[3][k], x[i])
+      end
+      local sums, least, most = roc.zeros(m, dtype), roc.full(m, 1 / 0, dtype),
+        roc.full(m, 2 ^ 20, dtype)
+      kernel:forall(n)(x, sums, least, most)
+      roc.current_device():synchronize()
+      assert.same(want, { sums:totable(), least:totable(), most:totable() })
+    end
+  end)
 
   it("count in rows and columns, and up to an index that is wrong", function()
     local kernel = roc.kernel(function(x, o)

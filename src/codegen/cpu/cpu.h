@@ -301,13 +301,14 @@ typedef struct cpu_state {
   bool *is_settled;        /* per instruction: a check that the preflight answers for the group */
   bool *divides_small; /* per instruction: a division whose numbers the preflight can find small */
   bool has_small_numbers; /* the version is emitted for groups in which they are */
-  bool is_merging;    /* neighbours in the first dimension are one group; `count` says how large */
-  bool is_clear;      /* the version is emitted in which those checks hold: they are left out */
-  bool *is_exit;      /* per instruction: an early return, or a part of it, as cpu/whole.c says */
-  bool is_whole;      /* the version is emitted in which no item takes them: they are left out */
-  cpu_tally *tallies; /* per array */
-  bool *is_promised;  /* per instruction: a check that holds in the loop that is emitted, */
-  uint32_t spanned;   /* which is this one, or NONE: cpu/spans.c */
+  bool is_merging; /* neighbours in the first dimension are one group; `count` says how large */
+  bool is_clear;   /* the version is emitted in which those checks hold: they are left out */
+  bool *is_exit;   /* per instruction: an early return, or a part of it, as cpu/whole.c says */
+  bool is_whole;   /* the version is emitted in which no item takes them: they are left out */
+  LLVMValueRef *tally_cells; /* per instruction: in the loop that is emitted; NULL: none */
+  cpu_tally *tallies;        /* per array */
+  bool *is_promised;         /* per instruction: a check that holds in the loop that is emitted, */
+  uint32_t spanned;          /* which is this one, or NONE: cpu/spans.c */
   LLVMValueRef *tuple_lengths; /* per array: as cpu/tuples.c says; NULL: none */
   bool is_cold;                /* the version for the other groups: scalar, small */
   bool is_inspecting;          /* the inspector is emitted: nothing else has an effect */
@@ -472,6 +473,12 @@ bool cpu_tallies_keep(const cpu_state *s, const roc_ir_inst *inst);
 /* Before the first group, and after the last. */
 void cpu_tallies_begin(cpu_state *s);
 void cpu_tallies_end(cpu_state *s);
+/* Before the loop of a run, and after it. */
+void cpu_tally_cells_begin(cpu_state *s, const uint32_t *ids, uint32_t count);
+void cpu_tally_cells_end(cpu_state *s, const uint32_t *ids, uint32_t count);
+/* In it: the variable, alloca, that an atomic changes in place of the element; NULL: there is none.
+ */
+LLVMValueRef cpu_tally_cell(const cpu_state *s, const roc_ir_inst *inst);
 /* atomic_place of core/target.h */
 LLVMValueRef cpu_tally_place(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *out_is_on);
 

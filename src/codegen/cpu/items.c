@@ -29,7 +29,8 @@ static ROC_IR_WALKS void scan_insts(scan *c, const uint32_t *ids, uint32_t count
     if (c->s->left_out && c->s->left_out[w.id]) continue;
     bool gets = w.inst->op == ROC_IR_GET && !c->s->plan.is_remat[w.id];
     if (gets || w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_FOR) note_var(c, w.inst->aux);
-    c->has_atomic |= w.inst->op == ROC_IR_ATOMIC || w.inst->op == ROC_IR_PRINT;
+    bool is_atomic = w.inst->op == ROC_IR_ATOMIC && !cpu_tally_cell(c->s, w.inst);
+    c->has_atomic |= is_atomic || w.inst->op == ROC_IR_PRINT;
   }
 }
 
@@ -238,6 +239,7 @@ static void emit_items(cpu_state *s, const cpu_lanes_run *r, bool is_parallel, r
 static void emit_loop(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_cg *cg = s->cg;
   scan found = {.s = s};
+  cpu_tally_cells_begin(s, ids, count);
   scan_insts(&found, ids, count);
   run_exits exits = {0};
   cpu_find_exits(s, ids, count, note_exit, &exits);
@@ -260,6 +262,7 @@ static void emit_loop(cpu_state *s, const uint32_t *ids, uint32_t count) {
   } else {
     emit_items(s, &r, !found.has_atomic, &exits, &run);
   }
+  cpu_tally_cells_end(s, ids, count);
   if (run.fails.count) cpu_walk_fails(s, &run, r.any);
   if (r.ndied) {
     s->may_be_dead = true;

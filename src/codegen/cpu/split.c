@@ -381,8 +381,8 @@ static void weigh(finder *f, const uint32_t *ids, uint32_t count, bool is_guarde
     f->ninsts++;
     bool is_memory = inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE;
     f->touches_memory |= is_memory && is_guarded;
-    f->has_order |=
-        inst->op == ROC_IR_ATOMIC || inst->op == ROC_IR_PRINT || inst->op == ROC_IR_FENCE;
+    bool is_atomic = inst->op == ROC_IR_ATOMIC && !cpu_tallies_keep(f->s, inst);
+    f->has_order |= is_atomic || inst->op == ROC_IR_PRINT || inst->op == ROC_IR_FENCE;
     for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
       const roc_ir_ids *inner = region_of(f->s, ids[i], r);
       weigh(f, inner->items, inner->count, is_guarded || inst->op == ROC_IR_IF);

@@ -5,19 +5,20 @@
  * to keep their least, greatest, and so on), none of its items can tell when that happens.  So what
  * the groups of one call of the kernel add is kept in the frame, without atomic instructions, and
  * goes to the array after the last of them: when the array is small, and has fewer elements than
- * the call has items.
+ * the call has items.  An element that all items of a run name is a variable of its loop: LLVM makes
+ * vectors of that, sums of floats included, whose order atomics leave open.
  *
  * Invariant: the kernel has no fence, so nothing orders such updates before its others; and it uses
  * no value of another atomic, so none of its items can wait for what the updates cause elsewhere. */
+#include <math.h>
+
 #include "codegen/cpu/cpu.h"
 #include "ir/walk.h"
 
 enum { MOST_BYTES = 16384 /* of an array */, MOST_ARRAYS = 4, ITEMS_PER_ELEMENT = 2 };
 
 /* What may be done in any order and in parts; COUNT_ for the others. */
-static roc_ir_atomic class_of(const cpu_state *s, const roc_ir_inst *inst) {
-  roc_dtype dtype = s->cg->ir->arrays.items[inst->aux].dtype;
-  if (roc_dtype_table[dtype].kind == 'f') return ROC_IR_ATOMIC_COUNT_; /* sums are rounded */
+static roc_ir_atomic class_of(const roc_ir_inst *inst) {
   switch ((roc_ir_atomic)inst->k.i) {
     case ROC_IR_ATOMIC_SUB: return ROC_IR_ATOMIC_ADD;
     case ROC_IR_ATOMIC_ADD:
@@ -50,7 +51,7 @@ static void note_uses(cpu_state *s, const roc_ir_inst *inst) {
   bool touches = inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC;
   if (!touches) return;
   cpu_tally *tally = &s->tallies[inst->aux];
-  roc_ir_atomic kind = inst->op == ROC_IR_ATOMIC ? class_of(s, inst) : ROC_IR_ATOMIC_COUNT_;
+  roc_ir_atomic kind = inst->op == ROC_IR_ATOMIC ? class_of(inst) : ROC_IR_ATOMIC_COUNT_;
   bool is_other = tally->is_used && tally->kind != kind;
   tally->is_barred |= kind == ROC_IR_ATOMIC_COUNT_ || is_other;
   tally->is_used = true;
@@ -60,7 +61,8 @@ static void note_uses(cpu_state *s, const roc_ir_inst *inst) {
 bool cpu_tallies_plan(cpu_state *s) {
   const roc_ir_module *ir = s->cg->ir;
   s->tallies = ROC_ARENA_ARRAY(&s->cg->arena, cpu_tally, ir->arrays.count + 1);
-  if (!s->tallies) return false;
+  s->tally_cells = ROC_ARENA_ARRAY(&s->cg->arena, LLVMValueRef, ir->insts.count + 1);
+  if (!s->tallies || !s->tally_cells) return false;
   bool is_listening = false;
   for (uint32_t id = 0; id < ir->insts.count; id++) {
     if (!s->plan.home[id]) continue;
@@ -91,6 +93,13 @@ static LLVMTypeRef element_type(cpu_state *s, uint32_t a) {
 static LLVMValueRef neutral(cpu_state *s, uint32_t a) {
   roc_dtype dtype = s->cg->ir->arrays.items[a].dtype;
   LLVMTypeRef type = element_type(s, a);
+  if (roc_dtype_table[dtype].kind == 'f') {
+    roc_ir_atomic kind = s->tallies[a].kind;
+    double value = kind == ROC_IR_ATOMIC_ADD   ? -0.0
+                   : kind == ROC_IR_ATOMIC_MIN ? HUGE_VAL
+                                               : -HUGE_VAL;
+    return LLVMConstReal(type, value);
+  }
   uint64_t all = UINT64_MAX, highest = UINT64_C(1) << (roc_dtype_itemsize(dtype) * 8 - 1);
   bool is_unsigned = roc_dtype_table[dtype].kind == 'u';
   switch (s->tallies[a].kind) {
@@ -140,14 +149,27 @@ static void clear(cpu_state *s, uint32_t a, LLVMValueRef kept, LLVMValueRef inde
   LLVMBuildStore(s->cg->b, neutral(s, a), kept);
 }
 
-static void deliver(cpu_state *s, uint32_t a, LLVMValueRef kept, LLVMValueRef index) {
+/* Goes on at `some` with a value that changes something, else at `next`. */
+static LLVMValueRef take(cpu_state *s, uint32_t a, LLVMValueRef kept, LLVMBasicBlockRef some,
+                         LLVMBasicBlockRef next) {
   roc_cg *cg = s->cg;
+  size_t itemsize = roc_dtype_itemsize(cg->ir->arrays.items[a].dtype);
   LLVMTypeRef type = element_type(s, a);
+  LLVMTypeRef bits = LLVMIntTypeInContext(cg->ctx, (unsigned)itemsize * 8);
   LLVMValueRef value = LLVMBuildLoad2(cg->b, type, kept, "");
-  LLVMBasicBlockRef some = roc_cg_block(cg, "deliver"), next = roc_cg_block(cg, "next");
-  LLVMValueRef is_none = LLVMBuildICmp(cg->b, LLVMIntEQ, value, neutral(s, a), "");
+  LLVMValueRef none = LLVMBuildBitCast(cg->b, neutral(s, a), bits, "");
+  LLVMValueRef is_none =
+      LLVMBuildICmp(cg->b, LLVMIntEQ, LLVMBuildBitCast(cg->b, value, bits, ""), none, "");
   LLVMBuildCondBr(cg->b, is_none, next, some);
   roc_cg_at(cg, some);
+  return value;
+}
+
+static void deliver(cpu_state *s, uint32_t a, LLVMValueRef kept, LLVMValueRef index) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef some = roc_cg_block(cg, "deliver"), next = roc_cg_block(cg, "next");
+  LLVMValueRef value = take(s, a, kept, some, next);
+  LLVMTypeRef type = element_type(s, a);
   LLVMValueRef ptr = LLVMBuildInBoundsGEP2(cg->b, type, cg->arrays[a].base, &index, 1, "");
   roc_cg_atomic_update(cg, s->tallies[a].kind, a, ptr, value);
   LLVMBuildBr(cg->b, next);
@@ -165,9 +187,55 @@ void cpu_tallies_end(cpu_state *s) {
   for_elements(s, deliver);
 }
 
+/* ---- elements that all items of a run name ---------------------------------------------------- */
+
+static bool names_one(const cpu_state *s, const roc_ir_inst *inst) {
+  for (uint32_t d = 0; d < s->cg->ir->arrays.items[inst->aux].rank; d++) {
+    if (!s->plan.is_uniform[roc_ir_arg(s->cg->ir, inst, d)]) return false;
+  }
+  return cpu_tallies_keep(s, inst);
+}
+
+LLVMValueRef cpu_tally_cell(const cpu_state *s, const roc_ir_inst *inst) {
+  return s->tally_cells[inst - s->cg->ir->insts.items];
+}
+
+ROC_IR_WALKS void cpu_tally_cells_begin(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  roc_cg *cg = s->cg;
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, cg->ir, ids, count);
+  while (!s->is_cold && roc_ir_walk_next(&w)) {
+    if (w.inst->op != ROC_IR_ATOMIC || !names_one(s, w.inst)) continue;
+    s->tally_cells[w.id] = roc_cg_alloca(cg, element_type(s, w.inst->aux), "tally");
+    LLVMBuildStore(cg->b, neutral(s, w.inst->aux), s->tally_cells[w.id]);
+  }
+}
+
+ROC_IR_WALKS void cpu_tally_cells_end(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  roc_cg *cg = s->cg;
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, cg->ir, ids, count);
+  while (roc_ir_walk_next(&w)) {
+    LLVMValueRef cell = s->tally_cells[w.id];
+    if (!cell) continue;
+    s->tally_cells[w.id] = NULL;
+    uint32_t a = w.inst->aux;
+    LLVMBasicBlockRef some = roc_cg_block(cg, "deliver"), next = roc_cg_block(cg, "next");
+    LLVMValueRef value = take(s, a, cell, some, next);
+    s->epoch++;
+    LLVMValueRef ptr = roc_cg_address(cg, a, w.inst, 0);
+    s->epoch++;
+    roc_cg_atomic_update(cg, s->tallies[a].kind, a, ptr, value);
+    LLVMBuildBr(cg->b, next);
+    roc_cg_at(cg, next);
+  }
+}
+
 LLVMValueRef cpu_tally_place(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *out_is_on) {
   cpu_state *s = cpu_of(cg);
   if (!cpu_tallies_keep(s, inst)) return NULL;
+  *out_is_on = LLVMConstInt(cg->t.i1, 1, 0);
+  if (cpu_tally_cell(s, inst)) return cpu_tally_cell(s, inst);
   *out_is_on = s->tallies[inst->aux].is_on;
   LLVMValueRef index = roc_cg_element_index(cg, inst->aux, inst, 0);
   LLVMTypeRef type = element_type(s, inst->aux);
