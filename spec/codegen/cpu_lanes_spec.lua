@@ -44,6 +44,38 @@ describe("a kernel on the cpu", function()
     end)
   end
 
+  it("loads where a loop begins what does not change in it, for items that begin it", function()
+    local body = [[
+      local best = 0.0
+      for k = 1, counts[i] do
+        if x[3 * i - 1] * k > best then best = x[3 * i - 1] * k + 1 / best end
+      end
+      y[i] = best]]
+    local function nearest(signature)
+      return roc.kernel("function(x, counts, y) local i = roc.get_global_id(1) "
+        .. "if i > #counts then return end " .. body .. " end",
+        { env = { roc = roc }, check = false, number = "float32", signature = signature })
+    end
+    local llvm = nearest("(float32[:], int32[:], float32[:])"):inspect_llvm "cpu:x86-64-v4"
+    local loop = llvm:match "\nfor:(.-)\nnext:"
+    assert.matches("\nfor.enter:[^:]*masked%.gather", llvm)
+    assert.not_matches("masked.gather", loop, 1, true)
+    -- The items from 11 on do nothing: their elements of x are far outside of it.
+    local n = 100
+    local x, counts, y = roc.full(30, 0.5, "float32"), roc.zeros(1 << 20, "int32"),
+      roc.full(1 << 20, 7.0, "float32")
+    for i = 1, 10 do counts[i] = 10 + i end
+    local scope <close> = roc.on_device "cpu" -- luacheck: ignore
+    nearest():forall(#counts)(x, counts, y)
+    roc.current_device():synchronize()
+    assert.equal(0.0, y[n])
+    local best = 0.0
+    for k = 1, 20 do
+      if 0.5 * k > best then best = 0.5 * k + 1 / best end
+    end
+    assert.equal(best, y[10])
+  end)
+
   it("counts in 32 bits where those do", function()
     local body = [[
       local v, k = x[i], 0

@@ -19,7 +19,7 @@
  *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
  *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items
  *   shape    (cpu/shape.c)      how values differ between items that run side by side
- *   lanes    (cpu/lanes.c, cpu/lanes_{values,memory,choose}.c)  emits one run in vectors with masks,
+ *   lanes    (cpu/lanes.c, cpu/lanes_{values,memory,hoist,choose}.c)  emits one run in vectors with masks,
  *            where its items go different ways
  *   vectors  (cpu/vector_forms.c, cpu/vector_masks.c)  what the optimiser made of vectors, for
  *            processors without registers for bits
@@ -493,6 +493,8 @@ LLVMValueRef cpu_divide_small(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValu
 LLVMValueRef cpu_divide_common(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b);
 
 /* cpu/inspector.c */
+/* Whether nothing in the launch changes an array. */
+bool cpu_is_never_written(const cpu_state *s, uint32_t array);
 /* Finds what an inspector can check: s->inspection.  False when memory is out. */
 bool cpu_inspect_plan(cpu_state *s);
 /* Forgets it. */

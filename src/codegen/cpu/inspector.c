@@ -98,7 +98,7 @@ static bool is_expensive(const cpu_state *s, const roc_ir_inst *inst) {
   }
 }
 
-static bool is_never_written(const cpu_state *s, uint32_t a) {
+bool cpu_is_never_written(const cpu_state *s, uint32_t a) {
   const roc_ir_array *array = &s->cg->ir->arrays.items[a];
   if (array->kind == ROC_IR_ARRAY_CONST) return true;
   if (array->kind != ROC_IR_ARRAY_PARAM) return false;
@@ -115,7 +115,7 @@ static bool can_do(const finder *f, uint32_t id) {
   }
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_GET: return f->can_var[inst->aux];
-    case ROC_IR_LOAD: return is_never_written(s, inst->aux);
+    case ROC_IR_LOAD: return cpu_is_never_written(s, inst->aux);
     case ROC_IR_LOOP: return s->plan.cuts[id] & ROC_IRF_CUT_GROUP; /* others may not end */
     case ROC_IR_SET:
     case ROC_IR_IF:

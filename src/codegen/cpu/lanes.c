@@ -573,10 +573,18 @@ static void emit_for(cpu_state *s, uint32_t id) {
   LLVMBuildStore(cg->b, c.first, now);
   if (is_tracked(s, id)) c.cell = new_cell(s);
   begin_exits(s, id, end, next);
+  bool hoists = cpu_lanes_hoists(s, id);
+  LLVMBasicBlockRef enter = hoists ? roc_cg_block(cg, "for.enter") : body;
   if (is_zero_free(count) && !c.cell) {
-    LLVMBuildBr(cg->b, body);
+    LLVMBuildBr(cg->b, enter);
   } else {
-    turn(s, id, &c, count, before, body, end);
+    turn(s, id, &c, count, before, enter, end);
+  }
+  if (hoists) {
+    roc_cg_at(cg, enter);
+    if (c.cell) l->mask = read_cell(s, c.cell);
+    cpu_lanes_hoist(s, id);
+    LLVMBuildBr(cg->b, body);
   }
   roc_cg_at(cg, body);
   begin_iteration(s, id, c.cell);
@@ -592,6 +600,7 @@ static void emit_for(cpu_state *s, uint32_t id) {
   LLVMBuildStore(cg->b, left, c.left);
   LLVMValueRef mask = c.cell ? read_cell(s, l->exits[id].next) : NULL;
   turn(s, id, &c, left, mask, body, end);
+  cpu_lanes_end_hoist(s, id);
   roc_cg_at(cg, end);
   end_exits(s, id, before);
 }
@@ -606,7 +615,11 @@ static void emit_inst(cpu_state *s, uint32_t id) {
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_GET: emit_get(s, id); return;
     case ROC_IR_SET: emit_set(s, id); return;
-    case ROC_IR_LOAD: cpu_lanes_define(s, id, cpu_lanes_load(s, id)); return;
+    case ROC_IR_LOAD: {
+      LLVMValueRef hoisted = s->lanes->hoisted[id];
+      cpu_lanes_define(s, id, hoisted ? hoisted : cpu_lanes_load(s, id));
+      return;
+    }
     case ROC_IR_STORE: cpu_lanes_store(s, id); return;
     case ROC_IR_ATOMIC:
     case ROC_IR_PRINT: cpu_lanes_each(s, id); return;
@@ -715,6 +728,7 @@ static cpu_lanes *lanes_of(cpu_state *s, unsigned count, bool is_narrow) {
   l->vars = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->vars.count + 1);
   l->arrays = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->arrays.count + 1);
   l->begun = ROC_ARENA_ARRAY(arena, uint32_t, ir->vars.count + 1);
+  l->hoisted = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->insts.count + 1);
   l->loses = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   l->has_next = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   l->exits = ROC_ARENA_ARRAY(arena, cpu_lanes_exits, ir->insts.count + 1);

@@ -30,6 +30,8 @@ struct cpu_lanes {
   const cpu_lanes_run *outer; /* the run that is emitted */
   LLVMValueRef arrived; /* cell of the lanes whose items have not ended; NULL: need not be known */
   LLVMValueRef lane;    /* while cpu_lanes_of_lane is the state's operand: i64 */
+  LLVMValueRef
+      *hoisted; /* per load: what it gives in the loop that is emitted; NULL: not yet known */
   LLVMValueRef *arrays; /* per private array that is not in the frame: alloca */
   LLVMValueRef nothing; /* a constant of 8 bytes, 0; NULL: not needed yet */
   LLVMValueRef waste;   /* alloca of 8 bytes, likewise */
@@ -61,6 +63,13 @@ LLVMValueRef cpu_lanes_value(cpu_state *s, uint32_t id);
 /* The value of all lanes. */
 LLVMValueRef cpu_lanes_all(cpu_state *s, uint32_t id);
 LLVMValueRef cpu_lanes_spread(cpu_state *s, LLVMValueRef first, int32_t stride);
+
+/* cpu/lanes_hoist.c */
+/* Whether a FOR has loads that can be made where it begins; makes them there, with the mask of the
+ * lanes that begin it; after its code. */
+bool cpu_lanes_hoists(const cpu_state *s, uint32_t loop);
+void cpu_lanes_hoist(cpu_state *s, uint32_t loop);
+void cpu_lanes_end_hoist(cpu_state *s, uint32_t loop);
 
 /* cpu/lanes_each.c */
 /* What has an order, or no form for vectors: as one item after the other, for the lanes of the mask. */
