@@ -120,6 +120,18 @@ describe("Reductions of rows", function()
           check(softmax, values(1, 40000, "float32"))
         end)
 
+        it("have a kernel of their own, after one that found no memory to compile, too", function()
+          testing.lazy(1, SEPARATE)
+          local x = values(2, 70, "int16")
+          local greatest = x:argmax { axis = 2, keep = true }
+          testing.fail_compiler(1, 1 << 60) -- unless the cache has the code
+          pcall(greatest.eval, greatest)
+          testing.fail_compiler(0)
+          local found = greatest:copy_to_host()
+          testing.lazy(AT_ONCE, SEPARATE)
+          assert.is_true(roc.array_equal(x:argmax { axis = 2, keep = true }:copy_to_host(), found))
+        end)
+
         it("are computed before something else uses the memory", function()
           local x = roc.to_device(roc.ones({ 2, 500 }, "float32"))
           local set = roc.kernel(function(a)

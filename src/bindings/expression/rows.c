@@ -173,9 +173,9 @@ static void make_kernel(lua_State *L, const void *ud) {
   lua_call(L, 1, 1);
 }
 
-/* That of a reduction alone is always worth it: no other computes it. */
+/* That of a reduction alone is always worth it, whatever the least is: no other computes it. */
 bool roc_rows_push_kernel(lua_State *L, const roc_rows *r) {
-  int64_t work = r->graph.nnodes == 1 ? INT64_MAX / 2 : r->lines * r->n * r->graph.nnodes;
+  int64_t work = r->graph.nnodes == 1 ? INT64_MAX : r->lines * r->n * r->graph.nnodes;
   push_key(L, r);
   return roc_graph_find_kernel(L, work, make_kernel, r);
 }
