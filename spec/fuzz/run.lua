@@ -12,7 +12,9 @@
 --     there: with arrays of a device, or host arrays, on cpu.  512 seeds, from a multiple of 512
 --     on, share what their programs are made of, and with it most kernels
 -- Prints and shrinks every failure; exit status 1 when there was one. ROCLUA_WAVEFRONT=32 for the
--- other wavefront; ROCLUA_CACHE=off keeps thousands of kernels out of the disk cache.
+-- other wavefront; ROCLUA_CACHE=off keeps thousands of kernels out of the disk cache. Array
+-- programs want a cache, which their processes share (XDG_CACHE_HOME of its own,
+-- ROCLUA_CACHE_MB=4000): kernels of single operations are the same in many programs.
 package.path = "spec/?.lua;" .. package.path
 local fuzz = require "support.fuzz"
 
