@@ -200,12 +200,9 @@ static LLVMValueRef emit_apart(roc_cg *cg, const atomic_op *a, LLVMValueRef plac
   LLVMBasicBlockRef join = roc_cg_block(cg, "atomic.done");
   LLVMBuildCondBr(cg->b, is_apart, apart, common);
   roc_cg_at(cg, apart);
-  LLVMValueRef old = LLVMBuildLoad2(cg->b, a->type, place, "");
-  LLVMValueRef value = combine(cg, a, old);
-  if (LLVMIsAInstruction(value) && LLVMCanValueUseFastMathFlags(value)) {
-    LLVMSetFastMathFlags(value, LLVMFastMathAllowReassoc); /* atomics leave the order open */
-  }
-  LLVMBuildStore(cg->b, value, place);
+  atomic_op own = *a;
+  own.ptr = place;
+  emit_plain(cg, &own);
   LLVMBuildBr(cg->b, join);
   roc_cg_at(cg, common);
   emit_atomic(cg, a);

@@ -6,7 +6,10 @@
  * the groups of one call of the kernel add is kept in the frame, without atomic instructions, and
  * goes to the array after the last of them: when the array is small, and has fewer elements than
  * the call has items.  An element that all items of a run name is a variable of its loop: LLVM makes
- * vectors of that, sums of floats included, whose order atomics leave open.
+ * vectors of that.
+ *
+ * Sums of floats stay atomic: each is rounded to what the element then is, and what an item adds,
+ * it adds in its order.
  *
  * Invariant: the kernel has no fence, so nothing orders such updates before its others; and it uses
  * no value of another atomic, so none of its items can wait for what the updates cause elsewhere. */
@@ -18,10 +21,11 @@
 enum { MOST_BYTES = 16384 /* of an array */, MOST_ARRAYS = 4, ITEMS_PER_ELEMENT = 2 };
 
 /* What may be done in any order and in parts; COUNT_ for the others. */
-static roc_ir_atomic class_of(const roc_ir_inst *inst) {
+static roc_ir_atomic class_of(const cpu_state *s, const roc_ir_inst *inst) {
+  bool is_float = roc_dtype_table[s->cg->ir->arrays.items[inst->aux].dtype].kind == 'f';
   switch ((roc_ir_atomic)inst->k.i) {
-    case ROC_IR_ATOMIC_SUB: return ROC_IR_ATOMIC_ADD;
     case ROC_IR_ATOMIC_ADD:
+    case ROC_IR_ATOMIC_SUB: return is_float ? ROC_IR_ATOMIC_COUNT_ : ROC_IR_ATOMIC_ADD;
     case ROC_IR_ATOMIC_MIN:
     case ROC_IR_ATOMIC_MAX:
     case ROC_IR_ATOMIC_AND:
@@ -51,7 +55,7 @@ static void note_uses(cpu_state *s, const roc_ir_inst *inst) {
   bool touches = inst->op == ROC_IR_LOAD || inst->op == ROC_IR_STORE || inst->op == ROC_IR_ATOMIC;
   if (!touches) return;
   cpu_tally *tally = &s->tallies[inst->aux];
-  roc_ir_atomic kind = inst->op == ROC_IR_ATOMIC ? class_of(inst) : ROC_IR_ATOMIC_COUNT_;
+  roc_ir_atomic kind = inst->op == ROC_IR_ATOMIC ? class_of(s, inst) : ROC_IR_ATOMIC_COUNT_;
   bool is_other = tally->is_used && tally->kind != kind;
   tally->is_barred |= kind == ROC_IR_ATOMIC_COUNT_ || is_other;
   tally->is_used = true;
@@ -94,11 +98,7 @@ static LLVMValueRef neutral(cpu_state *s, uint32_t a) {
   roc_dtype dtype = s->cg->ir->arrays.items[a].dtype;
   LLVMTypeRef type = element_type(s, a);
   if (roc_dtype_table[dtype].kind == 'f') {
-    roc_ir_atomic kind = s->tallies[a].kind;
-    double value = kind == ROC_IR_ATOMIC_ADD   ? -0.0
-                   : kind == ROC_IR_ATOMIC_MIN ? HUGE_VAL
-                                               : -HUGE_VAL;
-    return LLVMConstReal(type, value);
+    return LLVMConstReal(type, s->tallies[a].kind == ROC_IR_ATOMIC_MIN ? HUGE_VAL : -HUGE_VAL);
   }
   uint64_t all = UINT64_MAX, highest = UINT64_C(1) << (roc_dtype_itemsize(dtype) * 8 - 1);
   bool is_unsigned = roc_dtype_table[dtype].kind == 'u';
