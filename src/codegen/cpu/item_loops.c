@@ -35,6 +35,8 @@ LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop) {
   LLVMAddIncoming(loop->index, &next, &latch, 1);
   LLVMValueRef again = LLVMBuildICmp(cg->b, LLVMIntULT, next, loop->count, "");
   LLVMValueRef branch = LLVMBuildCondBr(cg->b, again, loop->head, loop->done);
+  /* Where items are set at once, rows have no loop in them: LLVM would write out eight rows. */
+  if (!LLVMIsConstant(loop->count)) roc_cg_keep_rolled(cg, branch);
   roc_cg_at(cg, loop->done);
   return branch;
 }
@@ -274,7 +276,7 @@ static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
                                  s->parallel};
   unsigned count = 1;
   parts[count++] = loop_property(cg, "llvm.loop.align", roc_cg_i32(cg, LOOP_ALIGN));
-  if (!run->is_parallel || run->is_scalar || (s->is_rest && !s->split->is_exact) ||
+  if (!run->is_parallel || run->is_scalar || s->is_cold || (s->is_rest && !s->split->is_exact) ||
       (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
     LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
     parts[count++] = loop_property(cg, "llvm.loop.vectorize.enable", LLVMConstNull(cg->t.i1));
