@@ -1,11 +1,13 @@
 -- The cpu device against C with OpenMP by gcc and clang, OpenCL (PoCL) and numba on this machine,
--- in one run: build/release/bin/roclua bench/cpu.lua [scale [repeats [python]]]
--- Prints a line for each kernel with one thread, and one with as many as the device has: our least
--- time, the peers', our time over that of the best of them (below 1: ours is faster), and checked
--- over unchecked.  A peer that is not installed is "absent".
--- `scale` divides the sizes, for a quick look; on a machine that does other things, too, the least
--- of many `repeats` is right.  `python` is one that has numba.  ROCLUA_CPU=x86-64-v3 makes our code
--- and the C programs for that processor.
+-- in one run: build/release/bin/roclua bench/cpu.lua [scales [repeats [python]]]
+-- Prints a line for each processor that code is made for, size, kernel and number of threads (one,
+-- two, and as many as the device has): our median time, the peers', our time over that of the best
+-- of them (below 1: ours is faster), and checked over unchecked.  A peer that is not installed is
+-- "absent".
+-- `scales` divide the sizes: 256,16,1 unless given, for arrays in the second cache, the third, and
+-- in memory.  The median is of `repeats` runs, 15 unless given.  `python` is one that has numba.
+-- ROCLUA_CPU names the one processor that our code and the C programs are for; else they are for
+-- this one, and for x86-64-v3.
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 local histogram = require "roc.kernels.histogram"
@@ -14,33 +16,37 @@ local transpose = require "roc.kernels.transpose"
 
 -- A process has one number of threads, so each line's times are those of programs that it starts;
 -- ours is this script with the name of a kernel in front.
-local only = arg[1] and not tonumber(arg[1]) and table.remove(arg, 1)
-local scale = tonumber(arg[1]) or 1
-local REPEATS = tonumber(arg[2]) or 5
+local only = (arg[1] or ""):find "^%a" and table.remove(arg, 1)
+local SCALES = arg[1] or "256,16,1"
+local REPEATS = tonumber(arg[2]) or 15
 local PYTHON = arg[3] or "python3"
-local MARCH = os.getenv "ROCLUA_CPU" or "native"
-local FLAGS = ("-O3 -march=%s -fopenmp"):format(MARCH)
+local LEVELS = { os.getenv "ROCLUA_CPU" }
+if #LEVELS == 0 then LEVELS = { "native", "x86-64-v3" } end
 
 local device = roc.current_device()
 
+local THREADS = { 1 }
+if device.compute_units > 1 then THREADS[2] = 2 end
+if device.compute_units > 2 then THREADS[3] = device.compute_units end
+
 -- Programs that run the same kernels: the heads of their columns, what makes or finds them, and how
 -- they are called.
-local function c_peer(head, compiler)
-  local path = ("build/bench/openmp-%s-%s"):format(compiler, MARCH)
+local function c_peer(head, compiler, level)
+  local path = ("build/bench/openmp-%s-%s"):format(compiler, level)
   return { head = head, run = path,
-    build = ("%s %s bench/peers/openmp.c -o %s"):format(compiler, FLAGS, path) }
+    build = ("%s -O3 -march=%s -fopenmp bench/peers/openmp.c -o %s"):format(compiler, level, path) }
 end
 
-local peers = {
-  c_peer("gcc ms", "gcc"),
-  c_peer("clang ms", "clang-22"),
-  { head = "OpenCL ms", run = "build/bench/opencl",
-    build = "gcc -O2 bench/peers/opencl.c -o build/bench/opencl -lOpenCL" },
-  { head = "numba ms", run = PYTHON .. " bench/peers/cpu.py",
-    build = PYTHON .. " -c 'import numba'" },
-}
+local opencl = { head = "OpenCL ms", run = "build/bench/opencl",
+  build = "gcc -O2 bench/peers/opencl.c -o build/bench/opencl -lOpenCL" }
+local numba = { head = "numba ms", run = PYTHON .. " bench/peers/cpu.py",
+  build = PYTHON .. " -c 'import numba'" }
 
-local function build_peers()
+local function peers_of(level)
+  return { c_peer("gcc ms", "gcc", level), c_peer("clang ms", "clang-22", level), opencl, numba }
+end
+
+local function build_peers(peers)
   assert(os.execute("mkdir -p build/bench"))
   for _, peer in ipairs(peers) do peer.is_built = os.execute(peer.build .. " 2>/dev/null") end
 end
@@ -61,111 +67,114 @@ local function peer_time(peer, bench, threads)
   return took and took * 1e3
 end
 
--- Least seconds of one run of `launch`, after one that compiles.
-local function least_time(launch)
+-- Median seconds of a run of `launch`, after one that compiles.
+local function median_time(launch)
   launch()
   device:synchronize()
-  local best = math.huge
-  for _ = 1, REPEATS do
+  local times = {}
+  for k = 1, REPEATS do
     local start = roc.time()
     launch()
     device:synchronize()
-    best = math.min(best, roc.time() - start)
+    times[k] = roc.time() - start
   end
-  return best
+  table.sort(times)
+  return times[REPEATS // 2 + 1]
 end
 
 local function floats(shape) return roc.to_device(roc.random(shape, "float32")) end
 
 local function groups_of(n, size) return (n + size - 1) // size end
 
-local LINE = (1 << 24) // scale -- elements of the one-dimensional kernels
--- of the matrices: whole tiles
-local SIDE = math.max(16, 512 // math.ceil(math.sqrt(scale)) // 16 * 16)
-
--- Each entry: n, and a function (check) -> launch.
-local benches = {
-  { name = "saxpy", n = LINE, make = function(check)
-    local x, y = floats(LINE), floats(LINE)
-    local kernel = roc.kernel(function(a, x, y)
-      local i = roc.get_global_id(1)
-      if i <= #y then y[i] = a * x[i] + y[i] end
-    end, { check = check }):forall(LINE)
-    return function() kernel(2.5, x, y) end
-  end },
-  { name = "triad", n = LINE, make = function(check)
-    local a, b, c = floats(LINE), floats(LINE), floats(LINE)
-    local kernel = roc.kernel(function(s, a, b, c)
-      local i = roc.get_global_id(1)
-      if i <= #c then c[i] = a[i] + s * b[i] end
-    end, { check = check }):forall(LINE)
-    return function() kernel(2.5, a, b, c) end
-  end },
-  { name = "reduction", n = LINE, make = function(check)
-    local x, sums = floats(LINE), roc.device_array(64, "float32")
-    local kernel = reduce.sum_for(roc.float32, check)[{ 64, reduce.SIZE }]
-    return function() kernel(x, sums) end
-  end },
-  { name = "transpose", n = 2 * SIDE, make = function(check)
-    local side, tile = 2 * SIDE, transpose.TILE
-    local a, b = floats { side, side }, floats { side, side }
-    local groups = groups_of(side, tile)
-    local kernel = transpose.tiled_for(roc.float32, check)[{ { groups, groups }, { tile, tile } }]
-    return function() kernel(a, b) end
-  end },
-  { name = "matmul_naive", n = SIDE, make = function(check)
-    local a, b, c = floats { SIDE, SIDE }, floats { SIDE, SIDE }, floats { SIDE, SIDE }
-    local groups = groups_of(SIDE, 16)
-    local kernel = roc.kernel(function(a, b, c)
-      local j, i = roc.grid(2)
-      if i <= c.shape[1] and j <= c.shape[2] then
-        local sum = 0.0
-        for k = 1, a.shape[2] do sum = sum + a[i][k] * b[k][j] end
-        c[i][j] = sum
-      end
-    end, { check = check })[{ { groups, groups }, { 16, 16 } }]
-    return function() kernel(a, b, c) end
-  end },
-  { name = "matmul_tiled", n = SIDE, make = function(check)
-    local a, b, c = floats { SIDE, SIDE }, floats { SIDE, SIDE }, floats { SIDE, SIDE }
-    local tile = gemm.TILE
-    local groups = groups_of(SIDE, tile)
-    local kernel = gemm.tiled_for(roc.float32, check)[{ { groups, groups }, { tile, tile } }]
-    return function() kernel(a, b, c) end
-  end },
-  { name = "mandelbrot", n = SIDE, make = function(check)
-    local image = roc.device_array({ SIDE, SIDE }, "uint8")
-    local kernel = roc.kernel(function(image)
-      local column, row = roc.grid(2)
-      local n = image.shape[1]
-      local cx, cy = (column - 1) * 3.0 / n - 2.25, (row - 1) * 2.0 / n - 1.0
-      local x, y, steps = 0.0, 0.0, 0
-      while steps < 500 and x * x + y * y <= 4.0 do
-        x, y = x * x - y * y + cx, 2.0 * x * y + cy
-        steps = steps + 1
-      end
-      image[row][column] = steps
-    end, { check = check, number = "float32" })
-    return function() kernel:launch({ grid = { SIDE, SIDE }, workgroup = { 64, 1 } }, image) end
-  end },
-  { name = "histogram", n = LINE, make = function(check)
-    local data = roc.to_device(roc.random_integers(0, 255, LINE):astype("uint8"))
-    local counts = roc.to_device(roc.zeros(histogram.BINS, "int64"))
-    local kernel = histogram.make(check)[{ 64, 256 }]
-    return function() kernel(data, counts) end
-  end },
-}
+-- Each entry: a name, n, and a function (check) -> launch.
+local function benches_of(scale)
+  local LINE = (1 << 24) // scale -- elements of the one-dimensional kernels
+  -- of the matrices: whole tiles
+  local SIDE = math.max(16, 512 // math.ceil(math.sqrt(scale)) // 16 * 16)
+  return {
+    { name = "saxpy", n = LINE, make = function(check)
+      local x, y = floats(LINE), floats(LINE)
+      local kernel = roc.kernel(function(a, x, y)
+        local i = roc.get_global_id(1)
+        if i <= #y then y[i] = a * x[i] + y[i] end
+      end, { check = check }):forall(LINE)
+      return function() kernel(2.5, x, y) end
+    end },
+    { name = "triad", n = LINE, make = function(check)
+      local a, b, c = floats(LINE), floats(LINE), floats(LINE)
+      local kernel = roc.kernel(function(s, a, b, c)
+        local i = roc.get_global_id(1)
+        if i <= #c then c[i] = a[i] + s * b[i] end
+      end, { check = check }):forall(LINE)
+      return function() kernel(2.5, a, b, c) end
+    end },
+    { name = "reduction", n = LINE, make = function(check)
+      local x, sums = floats(LINE), roc.device_array(64, "float32")
+      local kernel = reduce.sum_for(roc.float32, check)[{ 64, reduce.SIZE }]
+      return function() kernel(x, sums) end
+    end },
+    { name = "transpose", n = 2 * SIDE, make = function(check)
+      local side, tile = 2 * SIDE, transpose.TILE
+      local a, b = floats { side, side }, floats { side, side }
+      local groups = groups_of(side, tile)
+      local kernel = transpose.tiled_for(roc.float32, check)[{ { groups, groups }, { tile, tile } }]
+      return function() kernel(a, b) end
+    end },
+    { name = "matmul_naive", n = SIDE, make = function(check)
+      local a, b, c = floats { SIDE, SIDE }, floats { SIDE, SIDE }, floats { SIDE, SIDE }
+      local groups = groups_of(SIDE, 16)
+      local kernel = roc.kernel(function(a, b, c)
+        local j, i = roc.grid(2)
+        if i <= c.shape[1] and j <= c.shape[2] then
+          local sum = 0.0
+          for k = 1, a.shape[2] do sum = sum + a[i][k] * b[k][j] end
+          c[i][j] = sum
+        end
+      end, { check = check })[{ { groups, groups }, { 16, 16 } }]
+      return function() kernel(a, b, c) end
+    end },
+    { name = "matmul_tiled", n = SIDE, make = function(check)
+      local a, b, c = floats { SIDE, SIDE }, floats { SIDE, SIDE }, floats { SIDE, SIDE }
+      local tile = gemm.TILE
+      local groups = groups_of(SIDE, tile)
+      local kernel = gemm.tiled_for(roc.float32, check)[{ { groups, groups }, { tile, tile } }]
+      return function() kernel(a, b, c) end
+    end },
+    { name = "mandelbrot", n = SIDE, make = function(check)
+      local image = roc.device_array({ SIDE, SIDE }, "uint8")
+      local kernel = roc.kernel(function(image)
+        local column, row = roc.grid(2)
+        local n = image.shape[1]
+        local cx, cy = (column - 1) * 3.0 / n - 2.25, (row - 1) * 2.0 / n - 1.0
+        local x, y, steps = 0.0, 0.0, 0
+        while steps < 500 and x * x + y * y <= 4.0 do
+          x, y = x * x - y * y + cx, 2.0 * x * y + cy
+          steps = steps + 1
+        end
+        image[row][column] = steps
+      end, { check = check, number = "float32" })
+      return function() kernel:launch({ grid = { SIDE, SIDE }, workgroup = { 64, 1 } }, image) end
+    end },
+    { name = "histogram", n = LINE, make = function(check)
+      local data = roc.to_device(roc.random_integers(0, 255, LINE):astype("uint8"))
+      local counts = roc.to_device(roc.zeros(histogram.BINS, "int64"))
+      local kernel = histogram.make(check)[{ 64, 256 }]
+      return function() kernel(data, counts) end
+    end },
+  }
+end
 
 -- Seconds, checked and unchecked.
 local function own_times(bench)
-  local checked = least_time(bench.make(true))
+  local checked = median_time(bench.make(true))
   collectgarbage()
-  return checked, least_time(bench.make(false))
+  return checked, median_time(bench.make(false))
 end
 
-local function report(bench, threads)
-  local checked, unchecked = numbers_of(threads, ("%s bench/cpu.lua %s %g %d"):format(arg[-1],
-    bench.name, scale, REPEATS))
+local function report(level, scale, bench, peers, threads)
+  local processor = level == "native" and "" or "ROCLUA_CPU=" .. level
+  local checked, unchecked = numbers_of(threads, ("%s %s bench/cpu.lua %s %s %d"):format(processor,
+    arg[-1], bench.name, scale, REPEATS))
   checked, unchecked = checked * 1e3, unchecked * 1e3
   local best, columns = math.huge, {}
   for i, peer in ipairs(peers) do
@@ -179,19 +188,24 @@ local function report(bench, threads)
 end
 
 if only then
-  for _, bench in ipairs(benches) do
+  for _, bench in ipairs(benches_of(tonumber(arg[1]) or 1)) do
     if bench.name == only then print(own_times(bench)) end
   end
   return
 end
 
-build_peers()
-print(("%s, %d compute units; C: %s"):format(device.name, device.compute_units, FLAGS))
-local heads = {}
-for i, peer in ipairs(peers) do heads[i] = ("%9s"):format(peer.head) end
-print(("%-13s %9s %7s %9s %s %8s %18s"):format("kernel", "n", "threads", "roclua ms",
-  table.concat(heads, " "), "to best", "checked/unchecked"))
-for _, bench in ipairs(benches) do
-  report(bench, 1)
-  if device.compute_units > 1 then report(bench, device.compute_units) end
+local function report_level(level)
+  local peers, heads = peers_of(level), {}
+  build_peers(peers)
+  print(("%s, %d compute units; code for: %s"):format(device.name, device.compute_units, level))
+  for i, peer in ipairs(peers) do heads[i] = ("%9s"):format(peer.head) end
+  print(("%-13s %9s %7s %9s %s %8s %18s"):format("kernel", "n", "threads", "roclua ms",
+    table.concat(heads, " "), "to best", "checked/unchecked"))
+  for scale in SCALES:gmatch "%d+" do
+    for _, bench in ipairs(benches_of(tonumber(scale))) do
+      for _, threads in ipairs(THREADS) do report(level, scale, bench, peers, threads) end
+    end
+  end
 end
+
+for _, level in ipairs(LEVELS) do report_level(level) end

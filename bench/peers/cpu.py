@@ -1,6 +1,6 @@
 """The peers of bench/cpu.lua in numba: cpu.py NAME N REPEATS
 
-Prints the least time of one run in seconds.  N is a number of elements, or the side of a square
+Prints the median time of a run in seconds.  N is a number of elements, or the side of a square
 matrix, a multiple of TILE.
 """
 import sys
@@ -107,9 +107,9 @@ arrays = [rng.random(shape, dtype=np.float32) for _ in range(3)]
 arrays.append(rng.integers(0, BINS, n * n if is_square else n, dtype=np.uint8))
 run = globals()[name]
 run(*arrays)
-least = float("inf")
+times = []
 for _ in range(repeats):
     start = time.perf_counter()
     run(*arrays)
-    least = min(least, time.perf_counter() - start)
-print(least)
+    times.append(time.perf_counter() - start)
+print(sorted(times)[repeats // 2])

@@ -1,7 +1,7 @@
 /* The peers of bench/cpu.lua in OpenCL, on the first device there is (PoCL on the machines this is
  * for).
  *
- *   opencl NAME N REPEATS    prints the least time of one run in seconds
+ *   opencl NAME N REPEATS    prints the median time of a run in seconds
  *
  * Reads bench/peers/kernels.cl; all its kernels take (a, b, c, bytes, n). */
 #define CL_TARGET_OPENCL_VERSION 120
@@ -103,6 +103,11 @@ static double time_once(cl_command_queue queue, cl_kernel kernel, const launch *
   return seconds_now() - start;
 }
 
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
 int main(int argc, char **argv) {
   if (argc != 4) {
     fprintf(stderr, "usage: %s NAME N REPEATS\n", argv[0]);
@@ -129,12 +134,16 @@ int main(int argc, char **argv) {
   cl_kernel kernel = build_kernel(context, device, l->name);
   set_arguments(kernel, context, l->is_square ? n * n : n, (cl_long)n);
 
-  double best = time_once(queue, kernel, l, n);
-  best = time_once(queue, kernel, l, n); /* the first one compiled */
-  for (int i = 1; i < atoi(argv[3]); i++) {
-    double seconds = time_once(queue, kernel, l, n);
-    best = seconds < best ? seconds : best;
+  size_t repeats = (size_t)atol(argv[3]);
+  double *times = calloc(repeats, sizeof(double));
+  if (times == NULL) {
+    return EXIT_FAILURE;
   }
-  printf("%.9f\n", best);
+  time_once(queue, kernel, l, n); /* compiles */
+  for (size_t i = 0; i < repeats; i++) {
+    times[i] = time_once(queue, kernel, l, n);
+  }
+  qsort(times, repeats, sizeof(double), compare);
+  printf("%.9f\n", times[repeats / 2]);
   return EXIT_SUCCESS;
 }

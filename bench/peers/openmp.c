@@ -1,6 +1,6 @@
 /* The peers of bench/cpu.lua in C with OpenMP: the same algorithms on the same sizes.
  *
- *   openmp NAME N REPEATS    prints the least time of one run in seconds
+ *   openmp NAME N REPEATS    prints the median time of a run in seconds
  *
  * Built by the bench with -O3 -march=native -fopenmp.  N is a number of elements, or the side of a
  * square matrix, a multiple of TILE. */
@@ -172,16 +172,24 @@ static const struct peer {
     {"histogram", run_histogram, 0},
 };
 
-static double least_time(const struct peer *peer, long n, int repeats) {
-  double best = 1e30;
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median_time(const struct peer *peer, long n, int repeats) {
+  double *times = malloc((size_t)repeats * sizeof(double));
+  if (times == NULL) {
+    exit(EXIT_FAILURE);
+  }
   peer->run(n);
   for (int i = 0; i < repeats; i++) {
     double start = omp_get_wtime();
     peer->run(n);
-    double seconds = omp_get_wtime() - start;
-    best = seconds < best ? seconds : best;
+    times[i] = omp_get_wtime() - start;
   }
-  return best;
+  qsort(times, (size_t)repeats, sizeof(double), compare);
+  return times[repeats / 2];
 }
 
 int main(int argc, char **argv) {
@@ -195,7 +203,7 @@ int main(int argc, char **argv) {
       size_t count = peers[i].is_square ? (size_t)n * (size_t)n : (size_t)n;
       a = new_floats(count), b = new_floats(count), c = new_floats(count);
       bytes = new_bytes(count);
-      printf("%.9f\n", least_time(&peers[i], n, atoi(argv[3])));
+      printf("%.9f\n", median_time(&peers[i], n, atoi(argv[3])));
       return EXIT_SUCCESS;
     }
   }

@@ -7,7 +7,7 @@ describe("the bench", function()
 
   it("cpu compares every kernel with its peers", function()
     if not files.has_program("gcc") then return pending("no gcc") end
-    local output, status = shell.run("ROCLUA bench/cpu.lua 4096")
+    local output, status = shell.run("ROCLUA_CPU=x86-64-v3 ROCLUA bench/cpu.lua 4096 3")
     assert.are.equal(0, status, output)
     for _, name in ipairs { "saxpy", "triad", "reduction", "transpose", "matmul_naive",
       "matmul_tiled", "mandelbrot",
