@@ -29,7 +29,7 @@ local device = roc.current_device()
 
 -- Runs with the path of TURN.
 local function compiled(source, program, options)
-  return ("nvcc -O3 -arch=native bench/peers/%s %s -o build/bench/%s && build/bench/%s"):format(
+  return ("nvcc -O3 -arch=native bench/peers/%s %s -o build/bench/%s >&2 && build/bench/%s"):format(
     source, options, program, program)
 end
 
@@ -345,7 +345,8 @@ end
 assert(os.execute("mkdir -p build/bench"))
 assert(io.open(TURN, "w")):close()
 for _, peer in ipairs(peers) do
-  peer.pipe = assert(io.popen(("%s %s 2>build/bench/%s.log"):format(peer.run, TURN, peer.name)))
+  local command = ("{ %s %s; } 2>build/bench/%s.log"):format(peer.run, TURN, peer.name)
+  peer.pipe = assert(io.popen(command))
 end
 for _, peer in ipairs(peers) do peer.times = read_times(peer) end
 if is_wanted "start_up" then

@@ -1,12 +1,12 @@
-/* The peer of bench/cuda.lua that calls NVIDIA's driver itself: launches, copies, and the start of a
- * process with PTX that is ready.
+/* The peer of bench/cuda.lua that calls NVIDIA's driver itself: launches, copies, and the start of
+ * a process with PTX that is ready.
  *
  *   cuda_driver TURN     waits for the lock of the file TURN, then prints a line a measurement:
  *                        name, n, milliseconds
  *   cuda_driver start    prints an element of saxpy
  *
- * Built by the bench; the driver is opened at run time, as no toolkit need have its stub.  A time is
- * the median of SAMPLES samples; a sample is so many calls between two events that it takes a
+ * Built by the bench; the driver is opened at run time, as no toolkit need have its stub.  A time
+ * is the median of SAMPLES samples; a sample is so many calls between two events that it takes a
  * millisecond, divided by their number. */
 #include <cuda.h>
 #include <dlfcn.h>
