@@ -12,11 +12,12 @@ typedef struct place {
   char name[];
 } place;
 
-enum { BUCKETS = 64 };
+enum { BUCKETS = 64, RECENT = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static place *buckets[BUCKETS];
-static _Thread_local const char *last = "?"; /* most launches of a script are in one file */
+/* By where the text of a chunk's name lies.  Another may lie there now, so names are compared. */
+static _Thread_local const place *recent[RECENT];
 
 /* NULL when memory is out. */
 static place *intern(const char *name) {
@@ -36,20 +37,26 @@ static place *intern(const char *name) {
   return found;
 }
 
+/* The same, of a chunk: launches of a loop come by the same few. */
+static const place *find(const lua_Debug *ar) {
+  const place **seen =
+      &recent[((uintptr_t)ar->source / 16 ^ (uintptr_t)ar->source / 4096) % RECENT];
+  if (!*seen || strcmp((*seen)->name, ar->short_src) != 0) *seen = intern(ar->short_src);
+  return *seen;
+}
+
 enum { MAX_LEVELS = 16 }; /* functions of C and of roclua between a launch and the script */
 
 const char *roc_launch_place(lua_State *L, uint32_t *out_line) {
   lua_Debug ar;
   *out_line = 0;
   for (int level = 1; level <= MAX_LEVELS && lua_getstack(L, level, &ar); level++) {
-    if (!lua_getinfo(L, "Sl", &ar) || ar.currentline < 0) continue;
-    if (strcmp(ar.short_src, last) != 0) {
-      const place *here = intern(ar.short_src);
-      if (here && here->is_library) continue;
-      last = here ? here->name : "?";
-    }
+    if (!lua_getinfo(L, "S", &ar) || *ar.what == 'C') continue;
+    const place *here = find(&ar);
+    if (here && here->is_library) continue;
+    if (!lua_getinfo(L, "l", &ar) || ar.currentline < 0) continue;
     *out_line = (uint32_t)ar.currentline;
-    return last;
+    return here ? here->name : "?";
   }
   return "?";
 }
