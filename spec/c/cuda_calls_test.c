@@ -642,6 +642,29 @@ static void test_lazy(void) {
   close_device();
 }
 
+/* Sleeps between looks grow with what a wait has waited, and it goes on where its last slice ended:
+ * from 40 ms on they last half a millisecond, and a slice of 20 has 40. */
+static void test_slices(void) {
+  enum { SLICE_NS = 20 * 1000 * 1000 };
+  open_device();
+  roc_dev_stream *stream = new_stream();
+  roc_dev_module *module;
+  roc_ticket ticket;
+  bool is_done = true;
+  OK(ops->module_load(device, &object, &module, &err));
+  fake->hold(true);
+  OK(launch_on(stream, module, &line, 1, NULL, NULL, &ticket));
+  for (int i = 0; i < 2; i++) OK(ops->wait(stream, ticket, SLICE_NS, &is_done, &err));
+  uint64_t looks = fake->calls(FAKE_cuEventQuery);
+  OK(ops->wait(stream, ticket, SLICE_NS, &is_done, &err));
+  CHECK(!is_done && fake->calls(FAKE_cuEventQuery) - looks <= 42);
+  fake->hold(false);
+  await(stream, ticket);
+  ops->module_unload(device, module);
+  ops->stream_destroy(stream);
+  close_device();
+}
+
 /* What would wait for the device waits on a thread of its own. */
 static void test_idle(void) {
   open_device();
@@ -848,6 +871,7 @@ static const struct {
     {"coarse_launches", test_coarse_launches},
     {"reports", test_reports},
     {"lazy", test_lazy},
+    {"slices", test_slices},
     {"idle", test_idle},
     {"contexts", test_contexts},
     {"adopted", test_adopted},

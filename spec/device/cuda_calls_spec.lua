@@ -16,6 +16,7 @@ local titles = {
   coarse_launches = "gives threads several work-items where their elements are one access",
   reports = "brings faults and prints to where the runtime looks for them",
   lazy = "queues a launch by one call, and records events only for waits and queries",
+  slices = "lets a long wait sleep, in however many slices it comes",
   idle = "unloads and frees page-locked memory when the GPU is idle, on a thread of its own",
   contexts = "leaves every thread's context as it was",
   adopted = "queues on another library's stream, in one order, and leaves it open",

@@ -12,7 +12,7 @@
 #include "device/cuda/driver.h"
 
 enum {
-  SPIN_NS = 1000 * 1000, /* a wait asks again and again for so long, */
+  SPIN_NS = 1000 * 1000, /* a wait, in however many slices, asks again and again for so long, */
   SLEEP_PART = 32,       /* and then sleeps for a part of what it has waited, */
   LONGEST_SLEEP_NS = 500 * 1000,
 };
@@ -228,17 +228,33 @@ static void rest(uint64_t begin, uint64_t deadline) {
   nanosleep(&(struct timespec){.tv_nsec = (long)sleep_ns}, NULL);
 }
 
+/* The thread's last wait, if it was over before the work: a caller that waits in slices comes back,
+ * and its wait goes on from where it was. */
+static _Thread_local struct {
+  const roc_cuda_stream *stream;
+  roc_ticket ticket;
+  uint64_t begin;
+} unfinished;
+
 roc_status roc_cuda_wait(roc_dev_stream *base, roc_ticket ticket, int64_t timeout_ns,
                          bool *out_done, roc_error *err) {
   roc_cuda_stream *stream = roc_cuda_stream_of(base);
-  uint64_t begin = roc_clock_ns();
-  uint64_t deadline = timeout_ns < 0 ? INT64_MAX : begin + (uint64_t)timeout_ns;
+  uint64_t now = roc_clock_ns();
+  uint64_t deadline = timeout_ns < 0 ? INT64_MAX : now + (uint64_t)timeout_ns;
+  bool goes_on = unfinished.stream == stream && unfinished.ticket == ticket;
+  uint64_t begin = goes_on ? unfinished.begin : now;
+  unfinished.stream = NULL;
   for (;;) {
     if (base->device->is_lost) return roc_cuda_fail_lost(roc_cuda_owner(stream), err);
     ROC_TRY(ask(stream, ticket, out_done, err));
-    if (*out_done || roc_clock_ns() >= deadline) return ROC_OK;
+    if (*out_done) return ROC_OK;
+    if (roc_clock_ns() >= deadline) break;
     rest(begin, deadline);
   }
+  unfinished.stream = stream;
+  unfinished.ticket = ticket;
+  unfinished.begin = begin;
+  return ROC_OK;
 }
 
 /* ---- other streams -------------------------------------------------------- */
