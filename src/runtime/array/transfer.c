@@ -479,6 +479,46 @@ static roc_status finish_transfer(roc_rt_stream *stream, roc_status status, roc_
   return status;
 }
 
+static bool is_small_read(const roc_array *dst, const roc_array *src) {
+  size_t nbytes = roc_array_nbytes(dst);
+  return !roc_buffer_device(dst->buffer) && nbytes > 0 && nbytes <= ROC_RT_ROOM_BYTES &&
+         have_one_layout(dst, src);
+}
+
+/* A few bytes for the host.  Into memory of its own a driver may have to copy by way of another
+ * thread; this is memory that the device writes. */
+static roc_status read_few(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                           roc_error *err) {
+  void *room;
+  roc_rt_device *device = stream->device;
+  roc_rt_lock();
+  roc_status status = roc_rt_room_take(device, &room, err);
+  roc_rt_unlock();
+  ROC_TRY(status);
+  size_t nbytes = roc_array_nbytes(dst);
+  transfer t = {
+      .uses = {{src->buffer, false}},
+      .nuses = 1,
+      .queue = call_copy,
+      .dst = (roc_devptr)(uintptr_t)room,
+      .src = first_address(src),
+      .nbytes = nbytes,
+      .dir = ROC_COPY_D2H,
+  };
+  status = queue_transfer(stream, &t, err);
+  bool is_queued = status == ROC_OK;
+  if (is_queued) status = roc_rt_stream_synchronize(stream, err);
+  if (is_queued && status != ROC_OK && status != ROC_FAULT) return status; /* it may still come */
+  if (is_queued) {
+    size_t begin = (size_t)dst->offset * roc_dtype_itemsize(dst->dtype);
+    memcpy((char *)roc_buffer_host(dst->buffer) + begin, room, nbytes);
+  }
+  roc_rt_lock();
+  roc_rt_room_give_back(device, room);
+  roc_rt_unlock();
+  return status;
+}
+
 /* From so many bytes on, threads of a device that uses the host's memory as it is share the work. */
 enum { SHARED_BYTES = 4 << 20 };
 
@@ -514,6 +554,11 @@ roc_status roc_rt_transfer_now(roc_rt_session *session, const roc_array *dst, co
   if (!device) device = roc_buffer_device(src->buffer);
   roc_rt_stream *stream;
   ROC_TRY(roc_rt_transfer_stream(session, device, &stream, err));
+  if (is_small_read(dst, src)) {
+    roc_status status = read_few(stream, dst, src, err);
+    roc_rt_stream_release(stream);
+    return status;
+  }
   return finish_transfer(stream, roc_rt_transfer(stream, dst, src, err), err);
 }
 

@@ -198,6 +198,11 @@ roc_status roc_rt_records_take(roc_rt_device *device, const roc_codeobj *object,
                                roc_rt_pending *pending, roc_error *err);
 void roc_rt_records_give_back(roc_rt_device *device, roc_rt_pending *pending);
 void roc_rt_records_deinit(roc_rt_device *device);
+/* Room for so many bytes that the device writes and the host reads; not given back: until the
+ * device closes, no other use has it. */
+enum { ROC_RT_ROOM_BYTES = 128 };
+roc_status roc_rt_room_take(roc_rt_device *device, void **out_room, roc_error *err);
+void roc_rt_room_give_back(roc_rt_device *device, void *room);
 
 /* session.c.  Lock held for all. */
 static inline void roc_rt_session_retain(roc_rt_session *session) {

@@ -1,11 +1,11 @@
-/* Fault records and print buffers of launches: device-visible memory that a device keeps for the
- * next launches.  Under the runtime's lock. */
+/* Fault records and print buffers of launches, and rooms for what the host reads: device-visible
+ * memory that a device keeps for the next ones.  Under the runtime's lock. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "runtime/core/internal.h"
 
-enum { RECORDS_PER_BLOCK = 64, RECORD_BYTES = 128 };
+enum { RECORDS_PER_BLOCK = 64, RECORD_BYTES = ROC_RT_ROOM_BYTES };
 
 /* Device-visible memory; the list itself lives on the heap, where no kernel writes. */
 struct roc_rt_record_block {
@@ -53,6 +53,18 @@ static void give_back_record(roc_rt_device *device, roc_fault_record *record) {
   if (record->state || record->count) memset(record, 0, sizeof *record);
   memcpy(record, &device->free_records, sizeof(void *));
   device->free_records = record;
+}
+
+roc_status roc_rt_room_take(roc_rt_device *device, void **out_room, roc_error *err) {
+  roc_fault_record *record;
+  ROC_TRY(take_record(device, &record, err));
+  *out_room = record;
+  return ROC_OK;
+}
+
+void roc_rt_room_give_back(roc_rt_device *device, void *room) {
+  memset(room, 0, RECORD_BYTES);
+  give_back_record(device, room);
 }
 
 static roc_status take_print(roc_rt_device *device, roc_print_buffer **out_print, roc_error *err) {
