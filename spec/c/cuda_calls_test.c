@@ -595,6 +595,16 @@ static void test_reports(void) {
     await(stream, ticket);
     CHECK(print->used == 4 && memcmp(print->data, &launch_count, 4) == 0);
   }
+  /* A launch whose output cannot be fetched has failed, and writes no record. */
+  roc_fault_record record = {0};
+  fault_at = 1;
+  fake->fail(FAKE_cuMemcpyAsync, 2, CUDA_ERROR_INVALID_VALUE);
+  CHECK(launch_on(stream, module, &line, 0, &record, print, &ticket) != ROC_OK);
+  fake->fail(FAKE_cuMemcpyAsync, 0, CUDA_SUCCESS);
+  fault_at = 0;
+  OK(launch_on(stream, module, &line, 0, NULL, NULL, &ticket));
+  await(stream, ticket);
+  CHECK(record.state == 0);
   ops->free_host(device, memory);
   ops->module_unload(device, module);
   ops->stream_destroy(stream);

@@ -68,7 +68,8 @@ static CUresult read_slots(roc_cuda_stream *stream, uint64_t end) {
     roc_fault_record record;
     memcpy(&record, host_slot(slots, slots->read), sizeof record);
     if (record.state == 0 && record.count == 0) continue;
-    *slots->targets[slots->read % ROC_CUDA_IN_FLIGHT] = record;
+    roc_fault_record *target = slots->targets[slots->read % ROC_CUDA_IN_FLIGHT];
+    if (target) *target = record;
     CUresult result = roc_cuda.cuMemsetD8Async(device_slot(slots, slots->read), 0,
                                                ROC_CUDA_SLOT_BYTES, stream->handle);
     if (first == CUDA_SUCCESS) first = result;

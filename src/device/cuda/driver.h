@@ -106,7 +106,7 @@ enum { ROC_CUDA_SLOT_BYTES = 128 };
 typedef struct roc_cuda_slots {
   CUdeviceptr device;
   char *host;                 /* page-locked */
-  roc_fault_record **targets; /* of the launches */
+  roc_fault_record **targets; /* of the launches; NULL: of one that was told of as failed */
   uint64_t used;              /* slots ever; the queueing thread's */
   uint64_t copied, read;      /* under the stream's lock */
 } roc_cuda_slots;

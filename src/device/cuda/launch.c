@@ -148,7 +148,9 @@ static roc_status launch_current(roc_cuda_stream *stream, const roc_dev_launch *
   CUresult result = roc_cuda.cuMemcpyAsync((CUdeviceptr)(uintptr_t)launch->print, stream->print,
                                            PRINT_BYTES, stream->handle);
   if (result == CUDA_SUCCESS) return ROC_OK;
-  roc_cuda_issue(stream, NULL); /* the kernel runs; its output is lost */
+  /* The kernel runs; its output is lost, and its record is the caller's again. */
+  if (launch->fault) stream->slots.targets[(stream->slots.used - 1) % ROC_CUDA_IN_FLIGHT] = NULL;
+  roc_cuda_issue(stream, NULL);
   return fail_launch(stream, result, err);
 }
 
