@@ -125,7 +125,7 @@ static void chain_kernel(const void *kernarg, const roc_cpu_launch *launch, uint
   }
 }
 
-/* Group 0 spins until one of the upper half has begun; shared[1]: how many had by then, from
+/* Groups of the lower half wait until one of the upper half has begun; shared[1]: how many had by then, from
  * shared[2] on: how often each has. */
 static void halves_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
                           uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
@@ -136,7 +136,7 @@ static void halves_kernel(const void *kernarg, const roc_cpu_launch *launch, uin
     atomic_fetch_add(&begun[2 + g], 1);
     if (g >= launch->groups[0] / 2) atomic_compare_exchange_strong(&begun[1], &none, before + 1);
     for (int i = 0; i < 20; i++) roc_cpu_relax(); /* a launch takes too long for a trial */
-    while (g == 0 && atomic_load(&begun[1]) == 0) roc_cpu_relax();
+    while (g < launch->groups[0] / 2 && atomic_load(&begun[1]) == 0) sched_yield();
   }
 }
 
