@@ -193,7 +193,34 @@ local function specs(make)
 end
 
 -- A line longer than a thread's part, and lengths around those at which the way of sorting changes.
-local LENGTHS = { 3, 4, 5, 127, 191, 192, 1023, 1024, 8191, 8192, 150001 }
+local LENGTHS = { 3, 4, 5, 16, 17, 127, 191, 192, 255, 257, 1023, 1024, 8191, 8192, 150001 }
+
+-- The numbers from 1 to n in an order in which the pivots of src/runtime/sort/vectors.def are among
+-- the least numbers, round after round.
+local function bad_order(n, lanes, rounds)
+  local at, values, least = {}, {}, 0 -- at: the places of what is not chosen yet, as parted so far
+  for i = 1, n do at[i] = i end
+  for _ = 1, rounds do
+    local step, is_low = #at // 32, {}
+    for k = 0, 16 do -- the pivot, and half of what it is the median of
+      local i = k * step + step // 2 + 1
+      least, is_low[i] = least + 1, true
+      values[at[i]] = least
+    end
+    local parted, last = {}, #at
+    for first = 1, #at, lanes do
+      local high = {}
+      for i = first, math.min(first + lanes - 1, #at) do
+        if not is_low[i] then high[#high + 1] = at[i] end
+      end
+      table.move(high, 1, #high, last - #high + 1, parted)
+      last = last - #high
+    end
+    at = table.move(parted, last + 1, #at, 1, {})
+  end
+  for k, i in ipairs(at) do values[i] = least + (k * 7919 % #at) + 1 end
+  return values
+end
 
 describe("host arrays", function()
   specs(function(array) return array end)
@@ -235,6 +262,14 @@ describe("host arrays", function()
     for i = 1, 3 do
       assert.are.equal(lines[i]:sort():tobytes(), lines:sort()[i]:tobytes())
       assert.are.equal(lines[i]:sort():tobytes(), lines:flip({ axis = 2 }):sort()[i]:tobytes())
+    end
+  end)
+
+  it("are sorted where an order is bad for pivots", function()
+    for dtype, lanes in pairs { int32 = 16, uint64 = 8 } do
+      local n = 20011 -- which has no factor that spreads the numbers evenly
+      local x = roc.array(bad_order(n, lanes, 60), dtype)
+      assert.are.equal(roc.range(1, n):astype(dtype):tobytes(), x:sort():tobytes())
     end
   end)
 

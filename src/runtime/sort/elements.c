@@ -3,31 +3,35 @@
 
 #include <string.h>
 
-/* Integers: the sign's bit exchanged, so that negative ones come first. */
-static inline uint64_t integer_key(const roc_sort_keys *keys, uint64_t bits) {
-  return bits ^ keys->exchange;
-}
+/* The keys of elements of so many bits, and the elements of keys.
+ *
+ * Integers: the sign's bit exchanged, so that negative ones come first.  Floats: sign and magnitude
+ * become one number; -0 is 0, and every NaN the greatest key.  Where a condition holds, all bits are
+ * taken: branches would be mispredicted. */
+#define KEYS(BITS)                                                                        \
+  static inline uint##BITS##_t integer_key_##BITS(roc_sort_keys k, uint##BITS##_t bits) { \
+    return (uint##BITS##_t)(bits ^ k.exchange);                                           \
+  }                                                                                       \
+  static inline uint##BITS##_t integer_of_##BITS(roc_sort_keys k, uint##BITS##_t key) {   \
+    return (uint##BITS##_t)(key ^ k.exchange);                                            \
+  }                                                                                       \
+  static inline uint##BITS##_t float_key_##BITS(roc_sort_keys k, uint##BITS##_t bits) {   \
+    uint##BITS##_t sign = (uint##BITS##_t)k.sign, infinity = (uint##BITS##_t)k.infinity;  \
+    uint##BITS##_t magnitude = (uint##BITS##_t)(bits & ~sign), up = magnitude | sign;     \
+    uint##BITS##_t key = bits > sign ? (uint##BITS##_t) ~bits : up;                       \
+    key ^= (uint##BITS##_t)k.exchange;                                                    \
+    return magnitude > infinity ? (uint##BITS##_t)k.mask : key;                           \
+  }                                                                                       \
+  static inline uint##BITS##_t float_of_##BITS(roc_sort_keys k, uint##BITS##_t key) {     \
+    uint##BITS##_t sign = (uint##BITS##_t)k.sign;                                         \
+    key ^= (uint##BITS##_t)k.exchange;                                                    \
+    return key & sign ? key ^ sign : (uint##BITS##_t) ~key;                               \
+  }
 
-static inline uint64_t integer_of(const roc_sort_keys *keys, uint64_t key) {
-  return key ^ keys->exchange;
-}
-
-/* All bits where a condition holds: branches would be mispredicted. */
-static inline uint64_t all_if(bool holds) {
-  return -(uint64_t)holds;
-}
-
-/* Floats: sign and magnitude become one number; -0 is 0, and every NaN the greatest key. */
-static inline uint64_t float_key(const roc_sort_keys *keys, uint64_t bits) {
-  uint64_t magnitude = bits & ~keys->sign, key = magnitude | keys->sign;
-  key ^= (key ^ bits ^ keys->mask) & all_if(bits > keys->sign);
-  return (key ^ keys->exchange) | (keys->mask & all_if(magnitude > keys->infinity));
-}
-
-static inline uint64_t float_of(const roc_sort_keys *keys, uint64_t key) {
-  key ^= keys->exchange;
-  return key ^ keys->mask ^ ((keys->mask ^ keys->sign) & all_if(key & keys->sign));
-}
+KEYS(8)
+KEYS(16)
+KEYS(32)
+KEYS(64)
 
 /* BITS: of an element; RECORD: the type of records with nothing but a key. */
 #define VALUES(BITS, KIND, RECORD)                                                            \
@@ -35,29 +39,36 @@ static inline uint64_t float_of(const roc_sort_keys *keys, uint64_t key) {
                                    size_t n, void *records) {                                 \
     const uint##BITS##_t *from = (const uint##BITS##_t *)line + first;                        \
     RECORD *to = records;                                                                     \
-    uint64_t lost = 0;                                                                        \
+    const roc_sort_keys k = *keys;                                                            \
+    uint##BITS##_t lost = 0;                                                                  \
     for (size_t i = 0; i < n; i++) {                                                          \
-      uint64_t key = KIND##_key(keys, from[i]);                                               \
-      lost |= KIND##_of(keys, key) ^ from[i];                                                 \
-      to[i] = (RECORD)key;                                                                    \
+      uint##BITS##_t key = KIND##_key_##BITS(k, from[i]);                                     \
+      lost |= KIND##_of_##BITS(k, key) ^ from[i];                                             \
+      to[i] = key;                                                                            \
     }                                                                                         \
     return lost != 0;                                                                         \
   }                                                                                           \
   static void write_##KIND##_##BITS(const roc_sort_keys *keys, const void *records, size_t n, \
                                     void *values) {                                           \
     const RECORD *from = records;                                                             \
+    const roc_sort_keys k = *keys;                                                            \
     uint##BITS##_t *to = values;                                                              \
-    for (size_t i = 0; i < n; i++) to[i] = (uint##BITS##_t)KIND##_of(keys, from[i]);          \
+    for (size_t i = 0; i < n; i++) {                                                          \
+      to[i] = KIND##_of_##BITS(k, (uint##BITS##_t)from[i]);                                   \
+    }                                                                                         \
   }
 
 /* Keys of up to 32 bits above places of as many. */
-#define SHORT_PLACED(BITS, KIND)                                                          \
-  static bool read_##KIND##_##BITS##_short(const roc_sort_keys *keys, const void *line,   \
-                                           size_t first, size_t n, void *records) {       \
-    const uint##BITS##_t *from = (const uint##BITS##_t *)line + first;                    \
-    uint64_t *to = records;                                                               \
-    for (size_t i = 0; i < n; i++) to[i] = KIND##_key(keys, from[i]) << 32 | (first + i); \
-    return false;                                                                         \
+#define SHORT_PLACED(BITS, KIND)                                                        \
+  static bool read_##KIND##_##BITS##_short(const roc_sort_keys *keys, const void *line, \
+                                           size_t first, size_t n, void *records) {     \
+    const uint##BITS##_t *from = (const uint##BITS##_t *)line + first;                  \
+    uint64_t *to = records;                                                             \
+    const roc_sort_keys k = *keys;                                                      \
+    for (size_t i = 0; i < n; i++) {                                                    \
+      to[i] = (uint64_t)KIND##_key_##BITS(k, from[i]) << 32 | (first + i);              \
+    }                                                                                   \
+    return false;                                                                       \
   }
 
 #define PLACED(BITS, KIND)                                                               \
@@ -65,8 +76,9 @@ static inline uint64_t float_of(const roc_sort_keys *keys, uint64_t key) {
                                             size_t first, size_t n, void *records) {     \
     const uint##BITS##_t *from = (const uint##BITS##_t *)line + first;                   \
     roc_sort_placed *to = records;                                                       \
+    const roc_sort_keys k = *keys;                                                       \
     for (size_t i = 0; i < n; i++) {                                                     \
-      to[i] = (roc_sort_placed){KIND##_key(keys, from[i]), first + i};                   \
+      to[i] = (roc_sort_placed){KIND##_key_##BITS(k, from[i]), first + i};               \
     }                                                                                    \
     return false;                                                                        \
   }
