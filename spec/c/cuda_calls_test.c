@@ -601,10 +601,10 @@ static void test_reports(void) {
   fake->fail(FAKE_cuMemcpyAsync, 2, CUDA_ERROR_INVALID_VALUE);
   CHECK(launch_on(stream, module, &line, 0, &record, print, &ticket) != ROC_OK);
   fake->fail(FAKE_cuMemcpyAsync, 0, CUDA_SUCCESS);
-  fault_at = 0;
   OK(launch_on(stream, module, &line, 0, NULL, NULL, &ticket));
   await(stream, ticket);
   CHECK(record.state == 0);
+  fault_at = 0;
   ops->free_host(device, memory);
   ops->module_unload(device, module);
   ops->stream_destroy(stream);
