@@ -376,8 +376,8 @@ for _, r in ipairs(rows) do
     print(("%-14s %10d %10s %10s %s %8s"):format(r.name, r.n, show(ok, checked),
       show(ok2, unchecked), table.concat(cells, " "),
       ok and best < math.huge and ("%.2f"):format(checked / best) or "-"))
-    if not ok then io.stderr:write(checked, "\n") end
-    if ok and not ok2 then io.stderr:write(unchecked, "\n") end
+    if not ok then io.stderr:write(tostring(checked), "\n") end
+    if ok and not ok2 then io.stderr:write(tostring(unchecked), "\n") end
   end
 end
 for _, peer in ipairs(peers) do
