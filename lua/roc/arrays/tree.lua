@@ -48,9 +48,15 @@ end
 
 local each = M.each
 
+-- How the lines of a level are reduced; the names are short, as kernels are found by them.
+local WORKGROUP, COLUMNS, ITEM = "workgroup", "columns", "item"
+local SIDE_BY_SIDE, SIDE_BY_SIDE_EXACT = "side by side", "side by side, exact"
+
+local TEXTS = {}
+
 -- Lanes are combined from one half of 128 elements into the other.  The masks of their indices,
 -- which change none, let the compiler eliminate the checks, and so run items side by side.
-local WORKGROUP = [[
+TEXTS[WORKGROUP] = [[
 function($params)
   $shared
   local lane, group = roc.get_local_id(1), roc.get_group_id(1)
@@ -107,7 +113,7 @@ local EACH_OF_LANE = [[
 -- A chunk of 32 lines is a workgroup's, for GPUs, where lines lie side by side: neighbouring items
 -- have neighbouring lines.  An item has 8 lanes of its line, an eighth of them (`strip`), and
 -- combines these; then the strips are combined in shared memory.
-local COLUMNS = [[
+TEXTS[COLUMNS] = [[
 function($params)
   $strips
   $accumulators
@@ -175,7 +181,7 @@ local EACH_PAIR = [[
     end]]
 
 -- A line of at most 64 elements: results of 1, 2, 4 … neighbours wait for their neighbours.
-local ITEM = [[
+TEXTS[ITEM] = [[
 function($params)
   $private
   local line = roc.get_global_id(1)
@@ -213,7 +219,7 @@ end]]
 -- A chunk of a line is a work-item's, whose neighbours have the neighbouring lines: for processors,
 -- where lines lie side by side in memory, as the columns of a matrix do.  So its rows are read as
 -- they lie, into 64 lanes of each line.
-local SIDE_BY_SIDE = [[
+TEXTS[SIDE_BY_SIDE] = [[
 function($params)
   $lanes
   local line, chunk = roc.get_global_id(1), roc.get_global_id(2) - 1
@@ -255,7 +261,7 @@ function($params)
 end]]
 
 -- The same where any tree gives the same bits: the elements are combined one after the other.
-local SIDE_BY_SIDE_EXACT = [[
+TEXTS[SIDE_BY_SIDE_EXACT] = [[
 function($params)
   local line, chunk = roc.get_global_id(1), roc.get_global_id(2) - 1
   local n = $n
@@ -409,7 +415,7 @@ local function text_of(reduction, template, chunk, load, source)
     results = each(count, 1, "result#[" .. one .. "]"),
   }
   add_repeated(values, count)
-  return support.fill_in(template, values)
+  return support.fill_in(TEXTS[template], values)
 end
 
 local WORKGROUP_SIZES = { [WORKGROUP] = LANES, [COLUMNS] = COLUMNS_SIZE } -- else any
