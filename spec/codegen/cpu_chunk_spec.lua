@@ -251,4 +251,42 @@ describe("what items keep over a loop", function()
       end)
     end
   end
+
+  it("has a branch that all items of a row take around them, not in each", function()
+    local function sums(x, c, o, n)
+      local i = roc.get_global_id(1)
+      if i > #x then return end
+      local v, s, t = x[i], 0.0, 1.0
+      for k = n, 1, -1 do
+        if k % 2 == 1 then s = s * v + c[k] else s = s * v - c[k] end
+        if k > 3 and k < n - 1 then
+          t = t + s
+          if k % 3 == 0 then s = s + x[i] end
+        end
+      end
+      o[i] = s + t
+    end
+    for _, target in ipairs { "cpu:x86-64-v3", "cpu:x86-64-v4" } do
+      local asm = roc.kernel(sums, { signature = "(float32[:], float32[:], float32[:], int64)",
+        number = "float32", check = false }):inspect_asm(target)
+      assert.not_matches("vfmadd%d+ss%s+%d+%(%%rsp", asm)
+    end
+    local function run(device, check, items, n)
+      local scope <close> = roc.on_device(device) -- luacheck: ignore
+      local x, c, o = roc.zeros(items, "float32"), roc.zeros(12, "float32"),
+        roc.zeros(items, "float32")
+      for i = 1, items do x[i] = (i % 7 - 3) / 4 end
+      for k = 1, 12 do c[k] = k / 2 end
+      roc.kernel(sums, { check = check, contract = false }):forall(items)(x, c, o, n)
+      roc.current_device():synchronize()
+      return o:totable()
+    end
+    for _, items in ipairs { 1, 37, 300 } do
+      for _, n in ipairs { 0, 1, 12 } do
+        local want = run("sim", true, items, n)
+        assert.same(want, run("cpu", true, items, n))
+        assert.same(want, run("cpu", false, items, n))
+      end
+    end
+  end)
 end)

@@ -27,6 +27,7 @@ typedef struct marker {
   bool has_tiles;    /* items that have barriers stand in rows */
   bool has_lanes;    /* items that go different ways may be lanes of vectors */
   bool is_nested;    /* what is looked at stands in a loop, or under a condition of its items */
+  bool is_turned;    /* it stands in a loop that is about to stand around items */
 } marker;
 
 static const roc_ir_ids *region_of_id(const marker *m, uint32_t region) {
@@ -349,10 +350,11 @@ static bool turn(marker *m, uint32_t id) {
   if (has_obstacle(m, body) || !touches_memory(m, body)) return false;
   m->plan->is_along[id] = reduces_rows(m, inst) || writes_rows(m, inst);
   if (m->plan->is_along[id] || suits_lanes(m, inst) || scatters_own(m, inst)) return false;
-  bool all_loops = true, was_nested = m->is_nested;
-  m->is_nested = true;
+  bool all_loops = true, was_nested = m->is_nested, was_turned = m->is_turned;
+  m->is_nested = m->is_turned = true;
   mark_list(m, region_of(m, inst, 0), &all_loops);
   m->is_nested = was_nested;
+  m->is_turned = was_turned;
   if (!all_loops) return false;
   m->plan->cuts[id] |= CPU_CUT_ROW;
   m->plan->wide_for[inst->aux] = id;
@@ -380,6 +382,29 @@ static bool mark_for(marker *m, uint32_t id) {
   return (!is_short(m, inst) || is_tile_loop(m, inst)) && turn(m, id);
 }
 
+/* Whether the value is computed from counters of loops and what the launch gives. */
+static bool is_counted(const marker *m, uint32_t id, int steps) {  // NOLINT(misc-no-recursion)
+  const roc_ir_inst *inst = &m->ir->insts.items[id];
+  if (steps == MOST_STEPS) return false;
+  if (inst->op == ROC_IR_GET) {
+    const roc_ir_inst *setter = &m->ir->insts.items[m->setters[inst->aux]];
+    return m->nsets[inst->aux] == 1 && setter->op == ROC_IR_FOR;
+  }
+  bool is_pure = roc_ir_op_table[inst->op].flags & ROC_IRF_PURE;
+  if (!is_pure || inst->op == ROC_IR_MATH || inst->op == ROC_IR_POW) return false;
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (!is_counted(m, roc_ir_arg(m->ir, inst, n), steps + 1)) return false;
+  }
+  return true;
+}
+
+/* What all items of a row decide together in each iteration of a loop around them is decided once,
+ * and what they keep stays in registers. */
+static bool is_branch_of_rows(const marker *m, const roc_ir_inst *inst) {
+  uint32_t cond = roc_ir_arg(m->ir, inst, 0);
+  return m->is_turned && is_shared(m, cond, 0) && is_counted(m, cond, 0);
+}
+
 static bool mark_if(marker *m, uint32_t id, bool *out_all_loops) {
   const roc_ir_inst *inst = &m->ir->insts.items[id];
   for (uint32_t r = 0; r < 2; r++) {
@@ -388,7 +413,7 @@ static bool mark_if(marker *m, uint32_t id, bool *out_all_loops) {
       return false;
     }
   }
-  bool any = false, was_nested = m->is_nested;
+  bool any = is_branch_of_rows(m, inst), was_nested = m->is_nested;
   m->is_nested |= m->uniform.insts[roc_ir_arg(m->ir, inst, 0)] != ROC_IR_UNIFORM_GROUP;
   for (uint32_t r = 0; r < 2; r++) any |= mark_list(m, region_of(m, inst, r), out_all_loops);
   m->is_nested = was_nested;
