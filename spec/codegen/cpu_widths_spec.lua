@@ -165,6 +165,53 @@ for _, dtype in ipairs { "int8", "uint8", "int16", "uint16", "int32", "uint32" }
   end)
 end
 
+describe("a float that is rounded and then bounded", function()
+  local function quantized(x, o)
+    local i = roc.get_global_id(1)
+    if i <= #o then o[i] = math.max(-128, math.min(127, math.floor(x[i] * 3 + 0.5))) end
+  end
+
+  local function placed(x, o)
+    local i = roc.get_global_id(1)
+    if i > #o then return end
+    local k, c = math.floor(x[i]), math.ceil(x[i] * 2)
+    o[i] = (k >= 1 and k <= #x and 1 or 0) + (c < -5 and 2 or 0) + (k == 7 and 4 or 0)
+      + (c ~= 8 and 8 or 0)
+  end
+
+  for _, target in ipairs { "cpu:x86-64-v3", "cpu:x86-64-v4" } do
+    it("becomes an integer of 32 bits, in vectors: " .. target, function()
+      local text = asm("(float32[:], int8[:])", target, quantized)
+      assert.matches("vcvttps2dq", text)
+    end)
+  end
+
+  for dtype, check in pairs { float32 = false, float64 = true } do
+    it("is what Lua makes of it: " .. dtype, function()
+      local values = { 0 / 0, 1 / 0, -1 / 0, 0.0, -0.0, 0.5, -0.5, 7.25, -7.25, 3.75, 42.0, 43.0,
+        0x1p31, 0x1p31 - 128, -0x1p31, -0x1p31 - 256, 0x1p32, 1e10, -1e10, 0x1p53, 0x1p62, -0x1p62,
+        1e30, -1e30 }
+      for _, f in ipairs { quantized, placed } do
+        for i, value in ipairs(values) do
+          if value == value and math.abs(value) < 1e18 or not check then
+            local kernel, results = roc.kernel(f, { check = check, number = dtype }), {}
+            local x = roc.full(37, value, dtype)
+            for _, device in ipairs { "cpu", "sim" } do
+              local scope <close> = roc.on_device(device)
+              local o = roc.zeros(37, "int32")
+              results[device] = pcall(function()
+                kernel:forall(37)(x, o)
+                roc.current_device():synchronize()
+              end) and o[i]
+            end
+            if results.sim then assert.equal(results.sim, results.cpu) end
+          end
+        end
+      end
+    end)
+  end
+end)
+
 describe("a table that bytes choose from", function()
   local function choose(x, t, o)
     local i = roc.get_global_id(1)

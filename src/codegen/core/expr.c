@@ -264,7 +264,26 @@ static LLVMValueRef emit_convert(roc_cg *cg, const operation *o) {
   return roc_cg_convert(cg, (roc_dtype)o->inst->aux, o->type, o->a);
 }
 
+/* To 32 bits, at their ends or near them, in operations that vectors have; NaN gives 0. */
+static LLVMValueRef round_low(roc_cg *cg, LLVMValueRef f) {
+  LLVMTypeRef type = LLVMTypeOf(f);
+  bool is_f32 = type == cg->t.f32;
+  LLVMValueRef most = LLVMConstReal(type, is_f32 ? 0x1p31 - 128 : INT32_MAX);
+  LLVMValueRef least = LLVMConstReal(type, INT32_MIN);
+  LLVMValueRef is_number = LLVMBuildFCmp(cg->b, LLVMRealORD, f, f, "");
+  f = LLVMBuildSelect(cg->b, LLVMBuildFCmp(cg->b, LLVMRealOLT, f, most, ""), f, most, "");
+  f = LLVMBuildSelect(cg->b, LLVMBuildFCmp(cg->b, LLVMRealOGT, f, least, ""), f, least, "");
+  f = LLVMBuildSelect(cg->b, is_number, f, LLVMConstNull(type), "");
+  return LLVMBuildSExt(cg->b, LLVMBuildFPToSI(cg->b, f, cg->t.i32, ""), cg->t.i64, "");
+}
+
 static LLVMValueRef emit_round(roc_cg *cg, const operation *o) {
+  if (cg->target->rounds_to_32_bits && cg->target->rounds_to_32_bits(cg, o->inst)) {
+    LLVMTypeRef type = LLVMTypeOf(o->a);
+    LLVMValueRef value = o->a;
+    const char *name = o->op == ROC_IR_FLOOR ? "llvm.floor" : "llvm.ceil";
+    return round_low(cg, roc_cg_intrinsic(cg, name, &type, 1, &value, 1));
+  }
   return saturated(cg, o->op == ROC_IR_FLOOR ? "llvm.floor" : "llvm.ceil", o->a);
 }
 

@@ -97,6 +97,8 @@ struct roc_target {
   LLVMValueRef (*wave)(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
   /* A MATH function that math.c has no intrinsic for: class not EXACT. */
   LLVMValueRef (*math)(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);
+  /* Whether a FLOOR or CEIL may end at the ends of 32 bits.  May be NULL. */
+  bool (*rounds_to_32_bits)(roc_cg *cg, const roc_ir_inst *inst);
   /* Whether a FOR becomes straight code, however large LLVM thinks that is.  May be NULL. */
   bool (*is_straightened)(roc_cg *cg, const roc_ir_inst *loop);
   /* Whether a MUL and the ADD or SUB that it is an operand of, of floats that may be contracted, are

@@ -305,6 +305,8 @@ typedef struct cpu_state {
   bool is_clear;   /* the version is emitted in which those checks hold: they are left out */
   bool *is_exit;   /* per instruction: an early return, or a part of it, as cpu/whole.c says */
   bool is_whole;   /* the version is emitted in which no item takes them: they are left out */
+  const uint8_t *rounded; /* per FLOOR and CEIL: what 32 bits tell of it (ir/check_elimination.h);
+                             NULL: there is none */
   LLVMValueRef *tally_cells; /* per instruction: in the loop that is emitted; NULL: none */
   cpu_tally *tallies;        /* per array */
   bool *is_promised;         /* per instruction: a check that holds in the loop that is emitted, */

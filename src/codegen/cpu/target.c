@@ -8,7 +8,9 @@
 
 #include <llvm-c/IRReader.h>
 
+#include "base/alloc.h"
 #include "codegen/cpu/cpu.h"
+#include "ir/check_elimination.h"
 #include "ir/layout.h"
 #include "ir/range.h"
 
@@ -254,6 +256,42 @@ static bool find_widths(roc_cg *cg) {
   return status == ROC_OK;
 }
 
+static bool rounds(const roc_cg *cg, uint32_t id) {
+  uint8_t op = cg->ir->insts.items[id].op;
+  return op == ROC_IR_FLOOR || op == ROC_IR_CEIL;
+}
+
+/* Likewise. */
+static bool find_rounded(roc_cg *cg) {
+  uint32_t id = 0;
+  while (id < cg->ir->insts.count && !rounds(cg, id)) id++;
+  if (id == cg->ir->insts.count) return true;
+  uint8_t *facts, *vars;
+  if (roc_ir_find_narrow(cg->ir, &roc_ir_limits_any, &facts, &vars, NULL)) return false;
+  uint8_t *kept = ROC_ARENA_ARRAY(&cg->arena, uint8_t, cg->ir->insts.count);
+  if (kept) memcpy(kept, facts, cg->ir->insts.count);
+  roc_free(facts);
+  roc_free(vars);
+  cpu_of(cg)->rounded = kept;
+  return kept != NULL;
+}
+
+/* Vectors are not converted to 64 bits, but one by one.  A check that fails reports the integer
+ * itself. */
+static bool cpu_rounds_to_32_bits(roc_cg *cg, const roc_ir_inst *inst) {
+  const cpu_state *s = cpu_of(cg);
+  if (!s->rounded || s->is_cold) return false;
+  uint8_t facts = s->rounded[inst - cg->ir->insts.items];
+  bool is_signed = (facts & ROC_IR_NARROW) && (facts & ROC_IR_NARROW_SIGNED);
+  if (!is_signed && !(facts & (ROC_IR_INT32 | ROC_IR_SATURATES))) return false;
+  for (uint32_t id = 0; cg->ir->check && id < cg->ir->insts.count; id++) {
+    uint16_t flags = roc_ir_op_table[cg->ir->insts.items[id].op].flags;
+    bool is_check = (flags & ROC_IRF_STOP) && !(flags & ROC_IRF_CONTROL);
+    if (is_check && s->plan.home[id] && !cpu_is_settled(s, id)) return false;
+  }
+  return true;
+}
+
 /* A sum with 0, which LLVM cannot know. */
 static LLVMValueRef opaque_sum(roc_cg *cg, LLVMValueRef value) {
   LLVMTypeRef type = LLVMFunctionType(cg->t.i64, &cg->t.i64, 1, 0);
@@ -289,6 +327,10 @@ static void cpu_kernel(roc_cg *cg) {
     narrays += roc_arg_is_array(&cg->ir->params.items[i].type);
   cg->fn = make_body(cg, narrays);
   if (!cg->fn || !find_widths(cg)) return;
+  if (!find_rounded(cg)) {
+    cg->arena.failed = true;
+    return;
+  }
   if (cg->is_listing) roc_cg_debug_begin(cg); /* no debugger sees the code that the device runs */
   LLVMBasicBlockRef entry = roc_cg_block(cg, "entry");
   LLVMPositionBuilderAtEnd(cg->entry_b, entry);
@@ -392,6 +434,7 @@ const roc_target roc_target_cpu = {
     .fence = cpu_fence,
     .wave = cpu_no_wave,
     .math = cpu_math,
+    .rounds_to_32_bits = cpu_rounds_to_32_bits,
     .is_straightened = cpu_is_straightened,
     .atomic_place = cpu_tally_place,
     .fuses = cpu_fuses,
