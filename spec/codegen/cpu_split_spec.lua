@@ -151,3 +151,51 @@ describe("guards that hold for single items", function()
     end
   end)
 end)
+
+describe("what vectors leave of a short row", function()
+  local function blurred(x, weights, o)
+    local j, i = roc.grid(2)
+    if i < 3 or j < 3 or i > x.shape[1] - 2 or j > x.shape[2] - 2 then return end
+    local sum = 0.0
+    for y = 1, 5 do
+      for k = 1, 5 do sum = sum + weights[y][k] * x[i + y - 3][j + k - 3] end
+    end
+    o[i][j] = sum
+  end
+
+  local function added(x, weights, o)
+    local j, i = roc.grid(2)
+    if i > x.shape[1] or j > x.shape[2] then return end
+    o[i][j] = x[i][j] + weights[1][1]
+  end
+
+  local function llvm_of(f, target)
+    return roc.kernel(f, { signature = "(float32[:,:], float32[:,:], float32[:,:])",
+      number = "float32", check = false }):inspect_llvm(target, "opt")
+  end
+
+  it("is a vector with a mask where items do much, with AVX-512", function()
+    assert.matches("llvm.masked.store.v16f32", llvm_of(blurred, "cpu:x86-64-v4"), 1, true)
+    assert.not_matches("llvm.masked.store", llvm_of(added, "cpu:x86-64-v4"), 1, true)
+    assert.not_matches("llvm.masked.store", llvm_of(blurred, "cpu:x86-64-v3"), 1, true)
+  end)
+
+  it("has the results of items one by one", function()
+    for _, width in ipairs { 5, 6, 21, 37, 64 } do
+      local function run(device)
+        local scope <close> = roc.on_device(device) -- luacheck: ignore
+        local x, weights = roc.zeros({ 9, width }, "float32"), roc.zeros({ 5, 5 }, "float32")
+        local o = roc.full({ 9, width }, -1.0, "float32")
+        for i = 1, 9 do
+          for j = 1, width do x[i][j] = i * 8 + j end
+        end
+        for i = 1, 25 do weights[(i - 1) // 5 + 1][(i - 1) % 5 + 1] = i end
+        roc.kernel(blurred, { number = "float32" })
+          :launch({ grid = { width, 9 }, workgroup = { 16, 4 } }, x, weights, o)
+        roc.current_device():synchronize()
+        return o:totable()
+      end
+      assert.same(run "sim", run "cpu")
+    end
+  end)
+end)

@@ -121,6 +121,8 @@ bool cpu_once_holds(cpu_once *once, const cpu_plan *plan);
 bool cpu_wide_mark(const roc_ir_module *ir, roc_arena *arena, bool has_lanes, cpu_plan *plan);
 /* Whether a FOR has so few iterations, known beforehand, that LLVM unrolls it. */
 bool cpu_is_short_for(const roc_ir_module *ir, const roc_ir_inst *inst);
+/* How many; 1: they are not few. */
+uint32_t cpu_short_rounds(const roc_ir_module *ir, const roc_ir_inst *inst);
 
 /* cpu/shape.c */
 /* In place of a stride: the lanes differ in any way; nothing is known yet, while shapes are found. */
@@ -230,7 +232,8 @@ typedef struct cpu_run {
   LLVMValueRef died;                        /* alloca i8; NULL: not needed */
   roc_vec(cpu_fail) fails;
   bool is_parallel;
-  bool is_scalar; /* vectors would not pay */
+  bool is_scalar;      /* vectors would not pay */
+  bool has_masked_end; /* what is left of a row is a vector, too */
 } cpu_run;
 
 /* A way out of the run to a statement around it: the items that take it are counted. */

@@ -292,6 +292,9 @@ static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
       parts[count++] = loop_property(cg, "llvm.loop.vectorize.width", lanes);
       parts[count++] = LLVMMDNodeInContext2(cg->ctx, &whole, 1);
       vectors = s->chunk.vectors;
+    } else if (run->has_masked_end) {
+      LLVMValueRef yes = LLVMConstInt(cg->t.i1, 1, 0);
+      parts[count++] = loop_property(cg, "llvm.loop.vectorize.predicate.enable", yes);
     }
     parts[count++] = loop_property(cg, "llvm.loop.interleave.count", roc_cg_i32(cg, vectors));
   }

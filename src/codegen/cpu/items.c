@@ -187,12 +187,28 @@ static ROC_IR_WALKS bool is_mostly_picks(const cpu_state *s, const uint32_t *ids
   return npicks > 0 && COST * npicks >= nothers;
 }
 
+/* As cpu_slope, in loops of few rounds as well. */
+static bool slope_in_loops(const cpu_state *s, uint32_t id, int64_t *slope) {
+  const roc_ir_module *ir = s->cg->ir;
+  const roc_ir_inst *inst = &ir->insts.items[id];
+  if (cpu_slope(s, id, slope)) return true;
+  *slope = 0;
+  uint32_t loop = inst->op == ROC_IR_GET ? s->plan.for_of[inst->aux] : ROC_IR_NONE;
+  if (loop != ROC_IR_NONE) return cpu_is_short_for(ir, &ir->insts.items[loop]);
+  int64_t other;
+  if (inst->op != ROC_IR_ADD && inst->op != ROC_IR_SUB) return false;
+  if (!slope_in_loops(s, roc_ir_arg(ir, inst, 0), slope)) return false;
+  if (!slope_in_loops(s, roc_ir_arg(ir, inst, 1), &other)) return false;
+  *slope += inst->op == ROC_IR_ADD ? other : -other;
+  return true;
+}
+
 /* Whether the items of a row load neighbouring elements, or one and the same. */
 static bool loads_neighbours(const cpu_state *s, const roc_ir_inst *load) {
   uint32_t rank = s->cg->ir->arrays.items[load->aux].rank;
   for (uint32_t d = 0; d < rank; d++) {
     int64_t slope;
-    if (!cpu_slope(s, roc_ir_arg(s->cg->ir, load, d), &slope)) return false;
+    if (!slope_in_loops(s, roc_ir_arg(s->cg->ir, load, d), &slope)) return false;
     if (slope != 0 && (slope != 1 || d + 1 < rank)) return false;
   }
   return true;
@@ -214,6 +230,45 @@ static ROC_IR_WALKS bool breaks_off(const cpu_state *s, const uint32_t *ids, uin
   return loads && leaves;
 }
 
+/* What an item does in a run. */
+typedef struct weight {
+  uint64_t ninsts;  /* that are not recomputed */
+  bool takes_apart; /* loads of elements that are no neighbours */
+  bool has_small;   /* loads of fewer than 32 bits */
+  bool branches;
+} weight;
+
+static void weigh(const cpu_state *s, const uint32_t *ids, uint32_t count, uint64_t rounds,
+                  weight *w) {
+  const roc_ir_module *ir = s->cg->ir;
+  for (uint32_t i = 0; i < count; i++) {
+    const roc_ir_inst *inst = &ir->insts.items[ids[i]];
+    bool is_free = inst->op == ROC_IR_GET || inst->op == ROC_IR_SET || s->plan.is_remat[ids[i]];
+    if (!is_free && !cpu_is_settled(s, ids[i])) w->ninsts += rounds;
+    if (inst->op == ROC_IR_LOAD) {
+      w->takes_apart |= !loads_neighbours(s, inst);
+      w->has_small |= roc_dtype_itemsize(ir->arrays.items[inst->aux].dtype) < 4;
+    }
+    w->branches |= inst->op == ROC_IR_IF && !s->ways[ids[i]];
+    uint64_t inner = rounds * (inst->op == ROC_IR_FOR ? cpu_short_rounds(ir, inst) : 1);
+    for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
+      const roc_ir_ids *region = &ir->regions.items[inst->k.region[r]];
+      weigh(s, region->items, region->count, inner, w);
+    }
+  }
+}
+
+/* Rows of workgroups that have several are short.  What vectors leave of them runs item by item,
+ * which takes as long as all vectors where an item does much; a mask costs each vector a little, and
+ * more the more items are in one. */
+static bool has_masked_end(const cpu_state *s, const uint32_t *ids, uint32_t count) {
+  enum { LEAST = 26 };
+  weight w = {0};
+  if (!s->plan.has_rows || s->is_cold || !roc_processor_has(s->cg->tm, "avx512f")) return false;
+  weigh(s, ids, count, 1, &w);
+  return w.ninsts >= LEAST && !w.takes_apart && (!w.has_small || w.branches);
+}
+
 /* The items one by one, as a loop that LLVM may vectorise. */
 static void emit_items(cpu_state *s, const cpu_lanes_run *r, bool is_parallel, run_exits *exits,
                        cpu_run *run) {
@@ -222,6 +277,7 @@ static void emit_items(cpu_state *s, const cpu_lanes_run *r, bool is_parallel, r
   bool has_long = roc_processor_has(cg->tm, "avx512f");
   run->is_scalar = !s->chunk.count && ((has_long && is_mostly_picks(s, r->ids, r->count)) ||
                                        breaks_off(s, r->ids, r->count));
+  run->has_masked_end = !run->is_scalar && has_masked_end(s, r->ids, r->count);
   if (r->ndied) begin_deaths(s, run);
   cg->exit = run->dead ? run->dead : run->latch;
   for (uint32_t i = 0; i < exits->count; i++) begin_exit(s, &exits->items[i]);

@@ -95,6 +95,11 @@ static bool is_short(const marker *m, const roc_ir_inst *inst) {
   return rounds && rounds * weigh(m, inst->k.region[0]) <= SHORT_INSTS;
 }
 
+uint32_t cpu_short_rounds(const roc_ir_module *ir, const roc_ir_inst *inst) {
+  marker m = {.ir = ir};
+  return is_short(&m, inst) ? count_rounds(&m, inst) : 1;
+}
+
 bool cpu_is_short_for(const roc_ir_module *ir, const roc_ir_inst *inst) {
   marker m = {.ir = ir};
   return is_short(&m, inst);
