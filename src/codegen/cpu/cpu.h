@@ -14,13 +14,14 @@
  *   inspector (cpu/inspector.c) checks of what memory holds, by a run of the group for that alone
  *   whole    (cpu/whole.c)      groups of which no item returns early
  *   tuples   (cpu/tuples.c)     groups whose arrays have rows as short as the kernel's constants say
- *   tallies  (cpu/tallies.c)    atomics whose old values are not used, each call in its own memory
+ *   tallies  (cpu/tallies.c, cpu/tally_code.c)  atomics whose old values are not used, in memory of
+ *            each call's own
  *   divide   (cpu/divide.c)     division of integers that are small, in vectors
  *   look     (cpu/look.c)       loops that ask from time to time whether they are to go on
  *   items    (cpu/items.c, cpu/item_loops.c)  emits one run as a loop over work-items
  *   shape    (cpu/shape.c)      how values differ between items that run side by side
- *   lanes    (cpu/lanes.c, cpu/lanes_{values,memory,hoist,choose}.c)  emits one run in vectors with masks,
- *            where its items go different ways
+ *   lanes    (cpu/lanes.c, cpu/lanes_{values,memory,hoist,choose}.c)  emits one run in vectors with
+ *            masks, where its items go different ways
  *   vectors  (cpu/vector_forms.c, cpu/vector_masks.c)  what the optimiser made of vectors, for
  *            processors without registers for bits
  *   spans    (cpu/spans.c)      checks of a loop's counter, decided before the loop
@@ -475,6 +476,8 @@ void cpu_tuples_swap(cpu_state *s);
 bool cpu_tallies_plan(cpu_state *s);
 /* Whether an instruction is an atomic on one of them. */
 bool cpu_tallies_keep(const cpu_state *s, const roc_ir_inst *inst);
+
+/* cpu/tally_code.c */
 /* Before the first group, and after the last. */
 void cpu_tallies_begin(cpu_state *s);
 void cpu_tallies_end(cpu_state *s);
