@@ -203,13 +203,18 @@ typedef struct roc_ir_loc {
 
 typedef roc_vec(uint32_t) roc_ir_ids;
 
+/* Work-items of a launch with an exact workgroup, in each dimension: their numbers and what is a
+ * little more, as that of a neighbour or of the whole last group, have 31 bits. */
+enum { ROC_IR_EXACT_ITEMS = INT32_MAX - UINT16_MAX };
+
 typedef struct roc_ir_module {
   roc_arena arena;
   const char *name; /* kernel name, as the user gave it; symbols are derived */
   const char *hint; /* what the front end found that is probably not meant; NULL: nothing */
   bool check, contract, fastmath;
-  uint32_t workgroup[3];        /* promised bound per dimension, 0: none */
-  bool is_workgroup_exact;      /* every workgroup is of that size; 0: 1 */
+  uint32_t workgroup[3]; /* promised bound per dimension, 0: none */
+  /* Every workgroup is of that size (0: 1), in a grid of at most ROC_IR_EXACT_ITEMS. */
+  bool is_workgroup_exact;
   roc_vec(roc_ir_param) params; /* kernarg order: explicit, then hidden */
   roc_vec(roc_ir_array) arrays;
   roc_vec(roc_ir_var) vars;

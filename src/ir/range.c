@@ -157,17 +157,24 @@ static int64_t most_items(const roc_ir_module *m, const roc_ir_launch_limits *li
   return smaller(m->workgroup[dim] ? m->workgroup[dim] : 1, limits->workgroup);
 }
 
+/* Of ids and sizes of the grid, in work-items or, of groups, workgroups. */
+static roc_ir_range of_grid(const roc_ir_module *m, int64_t most, uint32_t dim, bool is_of_groups) {
+  if (!m->is_workgroup_exact) return (roc_ir_range){1, most};
+  int64_t size = is_of_groups ? most_items(m, &roc_ir_limits_gpu, dim) : 1;
+  return (roc_ir_range){1, (ROC_IR_EXACT_ITEMS + size - 1) / size};
+}
+
 roc_ir_range roc_ir_range_of_query(const roc_ir_module *m, const roc_ir_launch_limits *limits,
                                    roc_ir_op op, uint32_t dim) {
   switch (op) {
-    case ROC_IR_GLOBAL_ID:
-    case ROC_IR_GROUP_ID: return (roc_ir_range){1, limits->ids};
+    case ROC_IR_GLOBAL_ID: return of_grid(m, limits->ids, dim, false);
+    case ROC_IR_GROUP_ID: return of_grid(m, limits->ids, dim, true);
     case ROC_IR_LOCAL_ID: return (roc_ir_range){1, most_items(m, limits, dim)};
     case ROC_IR_LOCAL_SIZE:
       return (roc_ir_range){m->is_workgroup_exact ? most_items(m, limits, dim) : 1,
                             most_items(m, limits, dim)};
-    case ROC_IR_GLOBAL_SIZE:
-    case ROC_IR_NUM_GROUPS: return (roc_ir_range){1, limits->sizes};
+    case ROC_IR_GLOBAL_SIZE: return of_grid(m, limits->sizes, dim, false);
+    case ROC_IR_NUM_GROUPS: return of_grid(m, limits->sizes, dim, true);
     case ROC_IR_WORK_DIM: return (roc_ir_range){1, 3};
     case ROC_IR_WAVE_SIZE: return (roc_ir_range){32, 64};
     case ROC_IR_LANE_ID: return (roc_ir_range){1, 64};

@@ -161,13 +161,15 @@ uint32_t roc_jit_kernel_scalar_key(const roc_jit_kernel *k, unsigned char *out) 
 }
 
 /* Code for AMD GPUs reads a workgroup's size from memory, and multiplies by it: not where it is the
- * promised one, as it nearly always is. A size that the launch leaves open is not known yet. */
+ * promised one, as it nearly always is, and the grid is not huge. A size that the launch leaves open
+ * is not known yet. */
 static bool has_exact_workgroup(roc_jit_kernel *k, const roc_rt_device *device,
                                 const roc_jit_launch *launch) {
   const uint32_t *promise = k->options.workgroup;
   if (!launch || !promise[0] || (launch->is_local_free && launch->range.rank == 1)) return false;
   for (uint32_t d = 0; d < 3; d++) {
     if (launch->range.local[d] != (promise[d] ? promise[d] : 1)) return false;
+    if (launch->range.grid[d] > ROC_IR_EXACT_ITEMS) return false;
   }
   if (k->asked != device) {
     const roc_target_facts *facts =
