@@ -339,4 +339,64 @@ devices.each(function()
       assert.matches("(work-item {", (run(scale)), 1, true) -- plain Lua names another cause
     end
   end)
+
+  it("takes rows of flat arrays whose length is an argument", function()
+    local k = roc.kernel(function(x, y, w, h)
+      local i, j = roc.grid(2)
+      if i > w or j > h then return end
+      local at = (j - 1) * w + i
+      y[at] = x[at] + x[(h - j) * w + (w - i) + 1]
+    end)
+    local function run(nx, w, h)
+      local x, y = devices.values(upto(nx), "int32"), devices.zeros(60, "int32")
+      local ok, message = pcall(function()
+        k:launch({ grid = { 16, 8 }, workgroup = { 16, 4 } }, x, y, w, h)
+        roc.current_device():synchronize()
+      end)
+      return not ok and tostring(message), devices.table(y)
+    end
+    local message, y = run(60, 12, 5)
+    assert.is_false(message)
+    for at = 1, 60 do assert.equal(61, y[at]) end
+    assert.matches("out of range 1..59 of 'x'", (run(59, 12, 5)), 1, true)
+    assert.matches("out of range 1..60 of 'x'", (run(60, 12, 6)), 1, true)
+    for _, wide in ipairs { 1 << 28, 1 << 31, 1 << 32, math.maxinteger } do
+      assert.matches("out of range 1..60 of ", (run(60, wide, 8)), 1, true)
+    end
+    assert.is_false((run(60, -3, 8)))
+  end)
+
+  it("looks through hash tables by slots that wrap", function()
+    local k = roc.kernel(function(keys, out)
+      local i = roc.get_global_id(1)
+      if i > #out then return end
+      local slot, found = i * 2654435761 >> 7 & #keys - 1, 0
+      for probe = 1, 64 do
+        if keys[slot + 1] == i then
+          found = probe
+          break
+        end
+        slot = slot + 1 & #keys - 1
+      end
+      out[i] = found
+    end)
+    local function run(n)
+      local keys = {}
+      for i = 1, n do keys[i] = (i * 7) % n + 1 end
+      local out = devices.zeros(60, "int32")
+      local ok, message = pcall(devices.run, k, 64, { devices.values(keys, "int32"), out }, 32)
+      return not ok and tostring(message), devices.table(out)
+    end
+    local message, out = run(64)
+    assert.is_false(message)
+    for i = 1, 60 do
+      local slot = (i * 2654435761 >> 7) & 63
+      local wanted = 0
+      while (wanted + 1) * 7 % 64 + 1 ~= i do wanted = wanted + 1 end
+      assert.equal((wanted - slot) % 64 + 1, out[i])
+    end
+    local empty = devices.zeros(0, "int32")
+    assert.matches("out of range", fault_of(devices.run, k, 64,
+      { empty, devices.zeros(60, "int32") }, 32), 1, true)
+  end)
 end)

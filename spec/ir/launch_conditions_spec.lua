@@ -146,4 +146,87 @@ describe("the condition for versions of a kernel", function()
       end)
     assert.is_true(condition(r))
   end)
+
+  -- The text of the version without checks.
+  local function fast(r)
+    local _, signature = launch_of(r)
+    local text = text_of(r.make, signature)
+    return text:match("\n  if versions (.-)\n  else") or text
+  end
+
+  local function flat(length, fn)
+    local x = { "float32", length }
+    return row({ x, x }, { 16, 16 }, { 16, 4 }, fn, { 12, 10 })
+  end
+
+  local function stencil(a, b, w, h)
+    local x, y = roc.grid(2)
+    if x <= 1 or x >= w or y <= 1 or y >= h then return end
+    local i = (y - 1) * w + x
+    b[i] = a[i - w] + a[i - 1] + a[i] + a[i + 1] + a[i + w] + a[y * w - x + 1]
+  end
+
+  it("asks for rows times their length of flat arrays", function()
+    assert.is_true(condition(flat(120, stencil)))
+    assert.is_false(condition(flat(119, stencil)))
+    assert.not_matches("check%.index", fast(flat(120, stencil)))
+  end)
+
+  it("asks for planes times rows times their length", function()
+    local function heat(a, b, w, h, d)
+      local x, y, z = roc.grid(3)
+      if x <= 1 or x >= w or y <= 1 or y >= h or z <= 1 or z >= d then return end
+      local i, plane = ((z - 1) * h + y - 1) * w + x, w * h
+      b[i] = a[i - plane] + a[i + plane] + a[i - w] + a[i + w]
+    end
+    local function of(length, w)
+      local x = { "float32", length }
+      return row({ x, x }, { 16, 16, 4 }, { 16, 4, 1 }, heat, { w, 10, 3 })
+    end
+    assert.is_true(condition(of(360, 12)))
+    assert.is_false(condition(of(359, 12)))
+    assert.is_false(condition(of(360, 1 << 29))) -- 10 << 29 is over 2^31
+    assert.not_matches("check%.index", fast(of(360, 12)))
+  end)
+
+  it("keeps the checks of what a row is too short for", function()
+    local text = fast(flat(1000, function(a, b, w, h)
+      local x, y = roc.grid(2)
+      if x > w or y > h then return end
+      b[(y - 1) * w + x] = a[y * w + x] + a[(y - 1) * w + x - 1]
+    end))
+    assert.are.equal(2, select(2, text:gsub("check%.index", "")))
+  end)
+
+  it("takes a guard of a multiple for one of what is multiplied", function()
+    local function pairs_of(first, y)
+      local i = roc.get_global_id(1)
+      if 2 * i + 1 > #y then return end
+      y[2 * i] = first[i + 1]
+    end
+    local function of(length)
+      return row({ { "int32", length }, { "int32", 101 } }, { 128 }, { 64 }, pairs_of)
+    end
+    assert.is_true(condition(of(51)))
+    assert.is_false(condition(of(50)))
+    assert.not_matches("check%.index", fast(of(51)))
+  end)
+
+  it("knows slots of a hash table, masked or divided, that loops carry on", function()
+    for _, step in ipairs { function(slot, n) return slot + 1 & n - 1 end,
+      function(slot, n) return (slot + 1) % n end } do
+      local r = row({ { "int32", 64 }, { "int32", 64 } }, { 64 }, { 64 }, function(keys, out)
+        local i = roc.get_global_id(1)
+        if i > #out then return end
+        local slot = step(i * 40503 >> 3, #keys)
+        for _ = 1, 8 do
+          if keys[slot + 1] == i then break end
+          slot = step(slot, #keys)
+        end
+        out[i] = slot
+      end)
+      assert.are_not.equal(false, condition(r))
+      assert.not_matches("check%.index keys", fast(r))
+    end
+  end)
 end)

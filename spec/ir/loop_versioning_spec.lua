@@ -135,14 +135,20 @@ describe("deferring checks", function()
     assert.are.equal(0, count(text, "clamp%.index c%.0"))
   end)
 
-  it("leaves a loop with effects, with other checks, or that may end early", function()
-    for _, line in ipairs { "store y.2 %2 %4", "check.nonzero #0 %5", "return", "leave %3",
-      "fence 1",
+  it("leaves a loop with effects or with other checks", function()
+    for _, line in ipairs { "store y.2 %2 %4", "check.nonzero #0 %5", "return", "fence 1",
       "%20: int = atomic add c.0 %4 %0" } do
       local text = defer("%7: bool = lt %4 %0", "if %7", line, "end")
       assert.are.equal(1, count(text, " = for "), line)
       assert.are.equal(0, count(text, "worst%.index"), line)
     end
+  end)
+
+  it("defers those of a loop that may end early", function()
+    local text = defer("%7: bool = lt %4 %0", "if %7", "leave %3", "end")
+    assert.are.equal(2, count(text, " = for "))
+    assert.are.equal(2, count(text, "leave "))
+    assert.are.equal(1, count(text, "worst%.fits"))
   end)
 
   local WHILE <const> = GATHER:gsub("  %%3 = for.*", "") .. [[

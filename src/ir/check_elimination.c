@@ -77,7 +77,7 @@ roc_status roc_ir_find_preconditions(const roc_ir_module *module, roc_ir_precond
 }
 
 roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_limits *limits,
-                              uint8_t **out, uint8_t **out_vars, roc_error *err) {
+                              bool of_indices, uint8_t **out, uint8_t **out_vars, roc_error *err) {
   roc_ir_check_walk w;
   uint8_t *narrow = roc_zalloc(module->insts.count + 1);
   uint8_t *vars = roc_zalloc(module->vars.count + 1);
@@ -87,7 +87,7 @@ roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_l
   made = made && roc_ir_open_uses(&w);
   roc_status status = run_walk(&w, made, limits, err);
   if (status == ROC_OK) status = roc_ir_find_motion(module, narrow, err);
-  if (status == ROC_OK) status = roc_ir_find_low(module, narrow, vars, err);
+  if (status == ROC_OK) status = roc_ir_find_low(module, of_indices, narrow, vars, err);
   if (status != ROC_OK) {
     roc_free(narrow);
     roc_free(vars);

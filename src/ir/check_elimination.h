@@ -12,19 +12,21 @@ roc_status roc_ir_eliminate_checks_gpu(roc_ir_module *module, roc_error *err);
 
 /* The same for the whole launch. */
 typedef struct roc_ir_launch_value {
-  uint8_t op;   /* EXTENT, PARAM or a size; CONST: 0 */
+  uint8_t op;   /* EXTENT, PARAM or a size; CONST: none, or 0 */
   uint32_t aux; /* as of such an instruction */
   int64_t dim;  /* of an EXTENT */
 } roc_ir_launch_value;
 
 /* Something about the launch that would prove a check: bound + plus + k <= extent; or, of the lower
- * bound, 1 <= bound + k. */
+ * bound, 1 <= bound + k.  A product by other such values fits 31 bits but for the last of them. */
 typedef struct roc_ir_precondition {
   bool is_lower;
   roc_ir_launch_value bound, plus;
-  int64_t step, begin;  /* step > 1: the bound is (bound + begin) // step * times instead */
-  int64_t times;        /* step or 1 */
-  int64_t factor;       /* of the bound, 1 or more */
+  int64_t step, begin; /* step > 1: the bound is (bound + begin) // step * times instead */
+  int64_t times;       /* step or 1 */
+  int64_t factor;      /* of the bound, 1 or more */
+  /* The bound is multiplied by these; CONST: by none. */
+  roc_ir_launch_value by[ROC_IR_PRODUCT_FACTORS - 1];
   int64_t k;            /* sums with it do not wrap */
   uint32_t array, axis; /* the extent's */
 } roc_ir_precondition;
@@ -86,8 +88,9 @@ typedef enum roc_ir_narrow {
 
 /* Sets *out to a set of these per instruction (what is not in a region has none), and *out_vars to
  * one per variable: NARROW, it only ever holds 0 … 2^32-1, NARROW_SIGNED: -2^31 … 2^31-1, LOW: as
- * above.  Both are roc_free'd by the caller. */
+ * above.  `of_indices`: LOW is what indices into narrow arrays are made of, too.  Both are
+ * roc_free'd by the caller. */
 roc_status roc_ir_find_narrow(const roc_ir_module *module, const roc_ir_launch_limits *limits,
-                              uint8_t **out, uint8_t **out_vars, roc_error *err);
+                              bool of_indices, uint8_t **out, uint8_t **out_vars, roc_error *err);
 
 #endif

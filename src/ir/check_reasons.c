@@ -380,7 +380,7 @@ static void put_launch_value(const roc_ir_check_walk *w, roc_str *out,
   }
 }
 
-/* bound * factor + plus + k, of what is the same for the whole launch. */
+/* bound * by * factor + plus + k, of what is the same for the whole launch. */
 static void put_launch_bound(const roc_ir_check_walk *w, roc_str *out,
                              const roc_ir_precondition *p) {
   if (p->bound.op == ROC_IR_CONST) {
@@ -388,6 +388,10 @@ static void put_launch_bound(const roc_ir_check_walk *w, roc_str *out,
     return;
   }
   put_launch_value(w, out, &p->bound);
+  if (p->by[0].op != ROC_IR_CONST) {
+    roc_str_puts(out, " * ");
+    put_launch_value(w, out, &p->by[0]);
+  }
   if (p->plus.op != ROC_IR_CONST) {
     roc_str_puts(out, " + ");
     put_launch_value(w, out, &p->plus);
@@ -399,10 +403,11 @@ static void put_launch_bound(const roc_ir_check_walk *w, roc_str *out,
   }
 }
 
-/* Of the launch; false for what has no short form. */
+/* Of the launch; false for what has no short form, as a product of three has none: it may wrap. */
 static bool put_precondition(const roc_ir_check_walk *w, roc_str *out,
                              const roc_ir_precondition *p) {
-  if (!has_text(&p->bound) || !has_text(&p->plus) || p->step > 1) return false;
+  bool has_texts = has_text(&p->bound) && has_text(&p->plus) && has_text(&p->by[0]);
+  if (!has_texts || p->step > 1 || p->by[1].op != ROC_IR_CONST) return false;
   if (p->is_lower) roc_str_puts(out, "1 <= ");
   put_launch_bound(w, out, p);
   if (p->is_lower) return true;

@@ -360,6 +360,7 @@ bool roc_ir_check_walk_inst(roc_ir_check_walk *w, uint32_t id) {
   for (uint32_t n = 0; n < inst->nargs && n < ROC_IR_VALUE_ARGS; n++) {
     args[n] = operand(w, inst, n);
   }
+  if (w->is_last && w->preconditions && inst->op == ROC_IR_BAND) roc_ir_precondition_mask(w, inst);
   w->values[id] = roc_ir_facts_value(&w->f, inst, args);
   roc_ir_note_origin(w, w->values[id], id, ROC_IR_NONE);
   if (w->is_last && w->narrow) w->narrow[id] |= roc_ir_narrow_of(w, inst, w->values[id]);

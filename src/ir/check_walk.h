@@ -20,11 +20,13 @@ typedef struct roc_ir_outcome {
 
 typedef roc_vec(roc_ir_outcome) roc_ir_outcomes;
 
-/* What holds whenever a round of a loop begins, of integers that the loop assigns: a <= b, where
- * either is what the variable holds, or held in front of the loop. */
+/* What holds whenever a round of a loop begins, of integers that the loop assigns: a + less <= b,
+ * where either is what the variable holds, or held in front of the loop; or b is a value of there. */
 typedef struct roc_ir_invariant {
-  uint32_t loop; /* its instruction */
-  uint32_t a, b; /* variables */
+  uint32_t loop;  /* its instruction */
+  uint32_t a, b;  /* variables */
+  uint32_t value; /* b's instruction; NONE: it is a variable's */
+  int64_t less;
   bool is_a_before, is_b_before;
   bool holds;                  /* not found wrong, so far */
   bool holds_after;            /* where the loop has been left, too */
@@ -130,6 +132,8 @@ bool roc_ir_is_proved_in_rounds(const roc_ir_check_walk *w, uint32_t id);
  * <= extent of the check `inst`. */
 bool roc_ir_precondition_lower(roc_ir_check_walk *w, uint32_t index);
 void roc_ir_precondition_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index);
+/* Of `x & (#table - 1)`: adds that the table is not empty, without which the mask says nothing. */
+void roc_ir_precondition_mask(roc_ir_check_walk *w, const roc_ir_inst *inst);
 
 /* check_reasons.c: what the last walk tells it, where `reasons` are wanted: a value was made; a check
  * of the index, the divisor or the float that is the operand of the instruction `id` is not

@@ -252,6 +252,7 @@ uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint
   put_constant_last(f, &v);
   bool is_number = v.type == ROC_VT_INT || is_float(v.type);
   v.everywhere = is_number ? range_of_making(f, &v) : roc_ir_range_all;
+  v.has_product = roc_ir_facts_makes_product(f, &v);
   bool is_constant = v.type == ROC_VT_INT && v.everywhere.low == v.everywhere.high;
   return is_constant ? roc_ir_facts_constant(f, v.everywhere.low) : intern(f, v);
 }
@@ -459,6 +460,7 @@ static void add_relation(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int
 void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
   enum { MOST_PARTS = 8 }; /* of a minimum of minima */
   add_relation(f, a, b, k, MOST_PARTS);
+  roc_ir_facts_add_quotient(f, a, b, k);
 }
 
 void roc_ir_facts_add_checked(roc_ir_facts *f, uint32_t a, uint32_t b) {

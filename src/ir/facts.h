@@ -22,6 +22,8 @@ enum { ROC_IR_VALUE_ARGS = 3, ROC_IR_VALUE_ZERO = 0 /* the number of the integer
 typedef struct roc_ir_value {
   uint8_t op, type, nargs;
   bool is_nonzero;
+  bool
+      has_product; /* it is a sum of products of two values, neither of which is constant, or one */
   uint32_t aux;
   int64_t k;
   uint32_t args[ROC_IR_VALUE_ARGS]; /* value numbers */
@@ -133,6 +135,17 @@ bool roc_ir_facts_is_index_of_32_bits(const roc_ir_facts *f, const roc_ir_array 
 
 /* The value that `a` is a constant more than, and that constant. */
 uint32_t roc_ir_facts_base(const roc_ir_facts *f, uint32_t a, int64_t *k);
+
+enum { ROC_IR_PRODUCT_FACTORS = 3 };
+
+/* factors[0] * factors[1] … + k: extents and integer arguments, of 31 bits; after the last NONE. */
+typedef struct roc_ir_facts_product {
+  uint32_t factors[ROC_IR_PRODUCT_FACTORS];
+  int64_t k;
+} roc_ir_facts_product;
+
+/* Finds such a product, of two factors or more, that bounds the index `a` into a flat array. */
+bool roc_ir_facts_product_bound(const roc_ir_facts *f, uint32_t a, roc_ir_facts_product *out);
 
 /* value * factor + plus + k.  Where `plus` is not 0, the value is neither multiplied nor a
  * multiple. */

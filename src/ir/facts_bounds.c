@@ -1,21 +1,40 @@
 /* See facts.h: what of the launch bounds a value. */
 #include "ir/facts_terms.h"
 
+enum { MOST = 1 << 30 };
+
 static uint32_t make(roc_ir_facts *f, roc_ir_op op, uint32_t a, int64_t k) {
   roc_ir_inst inst = {.op = (uint8_t)op, .type = ROC_VT_INT, .nargs = 2};
   return roc_ir_facts_value(f, &inst, (uint32_t[]){a, roc_ir_facts_constant(f, k)});
 }
 
-static bool is_argument(const roc_ir_value *v) {
+bool roc_ir_facts_is_argument(const roc_ir_facts *f, uint32_t id) {
+  const roc_ir_value *v = &f->values.items[id];
   return v->type == ROC_VT_INT && (v->op == ROC_IR_EXTENT || v->op == ROC_IR_PARAM);
+}
+
+/* a <= (u + k) // c, as c * a <= u + k. */
+void roc_ir_facts_add_quotient(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+  int64_t c, end;
+  roc_ir_term x = roc_ir_facts_term(f, a), u = roc_ir_facts_term(f, b);
+  if (f->failed || !roc_ir_facts_takes_constant(f, &f->values.items[x.base], ROC_IR_MUL, &c))
+    return;
+  if (c < 2 || c > MOST || !roc_ir_facts_is_argument(f, u.base)) return;
+  if (f->values.items[u.base].everywhere.high > INT64_MAX / 2) return; /* the sum would wrap */
+  roc_ir_range of_x = f->values.items[x.base].everywhere;
+  bool may_wrap = of_x.low == INT64_MIN || of_x.high == INT64_MAX;
+  if (may_wrap || __builtin_add_overflow(k, u.offset, &end)) return;
+  if (__builtin_sub_overflow(end, x.offset, &end) || end < -MOST || end > MOST) return;
+  uint32_t part = f->values.items[x.base].args[0];
+  uint32_t sum = end ? make(f, ROC_IR_ADD, u.base, end) : u.base;
+  roc_ir_facts_add(f, part, make(f, ROC_IR_FLOORDIV, sum, c), 0);
 }
 
 void roc_ir_facts_add_multiple(roc_ir_facts *f, uint32_t a, uint32_t last, int64_t begin,
                                int64_t step) {
-  enum { MOST = 1 << 30 };
   roc_ir_term end = roc_ir_facts_term(f, last);
   bool is_near = end.offset > -MOST && end.offset < MOST && begin > -MOST && begin < MOST;
-  if (f->failed || step > MOST || !is_near || !is_argument(&f->values.items[end.base])) return;
+  if (f->failed || step > MOST || !is_near || !roc_ir_facts_is_argument(f, end.base)) return;
   if (f->values.items[end.base].everywhere.high > INT64_MAX / 2) return; /* sums would wrap */
   uint32_t span = make(f, ROC_IR_ADD, end.base, end.offset - begin);
   uint32_t multiple = make(f, ROC_IR_MUL, make(f, ROC_IR_FLOORDIV, span, step), step);
@@ -34,7 +53,7 @@ bool roc_ir_facts_is_multiple(const roc_ir_facts *f, uint32_t a, roc_ir_facts_mu
   if (is_sum) base = items[base].args[0];
   *out = (roc_ir_facts_multiple){base, begin, step, times};
   bool is_multiple = is_sum && times == step, is_quotient = times == 1 && is_sum == (begin != 0);
-  return step > 1 && (is_multiple || is_quotient) && is_argument(&items[base]);
+  return step > 1 && (is_multiple || is_quotient) && roc_ir_facts_is_argument(f, base);
 }
 
 static bool is_size(const roc_ir_value *v) {
@@ -131,6 +150,22 @@ static bool find_bound_of_product(bound_search *s, const roc_ir_value *v, int64_
   return true;
 }
 
+/* By a mask that is an argument, or a constant less: that it is not negative is asked for
+ * (roc_ir_precondition_mask). Otherwise by what is known not to be. */
+static bool find_bound_of_masked(bound_search *s, const roc_ir_value *v, int64_t so_far,
+                                 int depth) {
+  const roc_ir_facts *f = s->f;
+  for (int n = 0; n < 2; n++) {
+    if (!roc_ir_facts_is_argument(f, roc_ir_facts_term(f, v->args[n]).base)) continue;
+    return find_bound(s, v->args[n], so_far, depth - 1);
+  }
+  for (int n = 0; n < 2; n++) {
+    if (roc_ir_facts_range_now(f, v->args[n]).low < 0) continue;
+    if (find_bound(s, v->args[n], so_far, depth - 1)) return true;
+  }
+  return false;
+}
+
 static bool find_bound_of_operation(bound_search *s, const roc_ir_value *v, int64_t so_far,
                                     int depth) {
   uint32_t m;
@@ -141,6 +176,7 @@ static bool find_bound_of_operation(bound_search *s, const roc_ir_value *v, int6
     case ROC_IR_MIN:
       return find_bound(s, v->args[0], so_far, depth - 1) ||
              find_bound(s, v->args[1], so_far, depth - 1);
+    case ROC_IR_BAND: return find_bound_of_masked(s, v, so_far, depth);
     case ROC_IR_MOD:
       return roc_ir_facts_range_now(s->f, v->args[1]).low > 0 &&
              !__builtin_sub_overflow(so_far, 1, &so_far) &&
@@ -174,7 +210,8 @@ static bool find_bound(bound_search *s, uint32_t a, int64_t so_far, int depth) {
   if (v->type != ROC_VT_INT || __builtin_add_overflow(so_far, x.offset, &so_far)) return false;
   if (x.base == ROC_IR_VALUE_ZERO) return false; /* what is not below 0 bounds no constant */
   if (x.base == s->extent || s->steps-- <= 0) return false;
-  bool is_bound = is_argument(v) || roc_ir_facts_is_multiple(f, x.base, &multiple);
+  bool is_bound =
+      roc_ir_facts_is_argument(f, x.base) || roc_ir_facts_is_multiple(f, x.base, &multiple);
   if (is_bound || (s->takes_sizes && is_size(v))) {
     s->bound = x.base;
     s->k = so_far;

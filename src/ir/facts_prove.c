@@ -3,16 +3,9 @@
 #include "ir/facts_terms.h"
 #include "ir/range.h"
 
-typedef struct proof {
-  const roc_ir_facts *f;
-  int steps; /* left */
-} proof;
-
-static bool prove_le(proof *p, uint32_t a, uint32_t b, int64_t k, int depth);
-
 /* a - by <= b + k - by */
-static bool prove_less(proof *p, uint32_t a, uint32_t b, int64_t k, int64_t by, int depth) {
-  return !__builtin_sub_overflow(k, by, &k) && prove_le(p, a, b, k, depth - 1);
+static bool prove_less(roc_ir_proof *p, uint32_t a, uint32_t b, int64_t k, int64_t by, int depth) {
+  return !__builtin_sub_overflow(k, by, &k) && roc_ir_prove_le(p, a, b, k, depth - 1);
 }
 
 /* Whether the value is 0 - *of, which does not wrap. */
@@ -25,7 +18,8 @@ static bool is_negative_of(const roc_ir_facts *f, const roc_ir_value *v, uint32_
 }
 
 /* x + y <= b + k, as y <= c - m + (what is stated) and x <= m: so of a window of the radius m. */
-static bool prove_window(proof *p, uint32_t x, uint32_t y, uint32_t b, int64_t k, int depth) {
+static bool prove_window(roc_ir_proof *p, uint32_t x, uint32_t y, uint32_t b, int64_t k,
+                         int depth) {
   const roc_ir_facts *f = p->f;
   roc_ir_term of_y = roc_ir_facts_term(f, y);
   for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
@@ -38,7 +32,8 @@ static bool prove_window(proof *p, uint32_t x, uint32_t y, uint32_t b, int64_t k
     if (c.low > c.high || m.low > m.high || !roc_ir_facts_is_exact(s, c, m)) continue;
     if (__builtin_sub_overflow(k, r->k, &left)) continue;
     if (__builtin_sub_overflow(left, of_y.offset, &left)) continue;
-    if (prove_le(p, x, s->args[1], 0, depth - 1) && prove_le(p, s->args[0], b, left, depth - 1)) {
+    if (roc_ir_prove_le(p, x, s->args[1], 0, depth - 1) &&
+        roc_ir_prove_le(p, s->args[0], b, left, depth - 1)) {
       return true;
     }
   }
@@ -46,7 +41,7 @@ static bool prove_window(proof *p, uint32_t x, uint32_t y, uint32_t b, int64_t k
 }
 
 /* 0 <= x + y + k, as -m - (what is stated) <= x, by m <= y. */
-static bool prove_below_window(proof *p, uint32_t x, uint32_t y, int64_t k, int depth) {
+static bool prove_below_window(roc_ir_proof *p, uint32_t x, uint32_t y, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
   roc_ir_term of_x = roc_ir_facts_term(f, x);
   if (__builtin_add_overflow(k, of_x.offset, &k)) return false;
@@ -56,13 +51,14 @@ static bool prove_below_window(proof *p, uint32_t x, uint32_t y, int64_t k, int 
     uint32_t m;
     if (r->b != of_x.base || !is_negative_of(f, &f->values.items[r->a], &m)) continue;
     if (__builtin_sub_overflow(k, r->k, &left)) continue;
-    if (prove_le(p, m, y, left, depth - 1)) return true;
+    if (roc_ir_prove_le(p, m, y, left, depth - 1)) return true;
   }
   return false;
 }
 
 /* x + y <= b + k, as p + q <= b + k + (what is left) is stated, and x <= p and y <= q. */
-static bool prove_below_stated(proof *p, uint32_t x, uint32_t y, uint32_t b, int64_t k, int depth) {
+static bool prove_below_stated(roc_ir_proof *p, uint32_t x, uint32_t y, uint32_t b, int64_t k,
+                               int depth) {
   const roc_ir_facts *f = p->f;
   for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
     const roc_ir_relation *r = &f->relations.items[i];
@@ -74,13 +70,15 @@ static bool prove_below_stated(proof *p, uint32_t x, uint32_t y, uint32_t b, int
     roc_ir_range u = roc_ir_facts_range_now(f, s->args[0]);
     roc_ir_range v = roc_ir_facts_range_now(f, s->args[1]);
     if (u.low > u.high || v.low > v.high || !roc_ir_facts_is_exact(s, u, v)) continue;
-    if (!prove_le(p, r->b, b, 0, depth - 1)) continue;
+    if (!roc_ir_prove_le(p, r->b, b, 0, depth - 1)) continue;
     for (int swap = 0; swap < 2; swap++) {
       uint32_t first = s->args[swap], second = s->args[1 - swap];
-      if (prove_le(p, x, first, left, depth - 1) && prove_le(p, y, second, 0, depth - 1)) {
+      if (roc_ir_prove_le(p, x, first, left, depth - 1) &&
+          roc_ir_prove_le(p, y, second, 0, depth - 1)) {
         return true;
       }
-      if (prove_le(p, x, first, 0, depth - 1) && prove_le(p, y, second, left, depth - 1)) {
+      if (roc_ir_prove_le(p, x, first, 0, depth - 1) &&
+          roc_ir_prove_le(p, y, second, left, depth - 1)) {
         return true;
       }
     }
@@ -89,7 +87,7 @@ static bool prove_below_stated(proof *p, uint32_t x, uint32_t y, uint32_t b, int
 }
 
 /* x + y <= b + k, as x <= b + k - (the most that y is), or the other way round. */
-static bool prove_sum(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+static bool prove_sum(roc_ir_proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
   roc_ir_range x = roc_ir_facts_range_now(f, v->args[0]);
   roc_ir_range y = roc_ir_facts_range_now(f, v->args[1]);
@@ -105,7 +103,7 @@ static bool prove_sum(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, in
 }
 
 /* a <= x + y + k, as a - (the least that y is) <= x + k. */
-static bool prove_below_sum(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
+static bool prove_below_sum(roc_ir_proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
   const roc_ir_value *v = &f->values.items[b];
   if (v->type != ROC_VT_INT || (v->op != ROC_IR_ADD && v->op != ROC_IR_SUB)) return false;
@@ -113,7 +111,8 @@ static bool prove_below_sum(proof *p, uint32_t a, uint32_t b, int64_t k, int dep
   roc_ir_range y = roc_ir_facts_range_now(f, v->args[1]);
   if (x.low > x.high || y.low > y.high || !roc_ir_facts_is_exact(v, x, y)) return false;
   if (v->op == ROC_IR_SUB) {
-    if (a == ROC_IR_VALUE_ZERO && prove_le(p, v->args[1], v->args[0], k, depth - 1)) return true;
+    if (a == ROC_IR_VALUE_ZERO && roc_ir_prove_le(p, v->args[1], v->args[0], k, depth - 1))
+      return true;
     return prove_less(p, a, v->args[0], k, y.high, depth);
   }
   if (y.low != INT64_MIN && prove_less(p, a, v->args[0], k, -y.low, depth)) return true;
@@ -160,7 +159,8 @@ static bool prove_multiple(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_
 }
 
 /* w * c <= b + k, by what is stated of a product u * c, where w <= u - 1 or w <= u. */
-static bool prove_product(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+static bool prove_product(roc_ir_proof *p, const roc_ir_value *v, uint32_t b, int64_t k,
+                          int depth) {
   const roc_ir_facts *f = p->f;
   const roc_ir_value *by = &f->values.items[v->args[1]];
   roc_ir_range w = roc_ir_facts_range_now(f, v->args[0]);
@@ -180,8 +180,8 @@ static bool prove_product(proof *p, const roc_ir_value *v, uint32_t b, int64_t k
       int64_t left;
       if (__builtin_sub_overflow(k, r->k, &left)) continue;
       if (less && __builtin_add_overflow(left, by->k, &left)) continue;
-      if (!prove_le(p, v->args[0], stated->args[0], -less, depth - 1)) continue;
-      if (prove_le(p, r->b, b, left, depth - 1)) return true;
+      if (!roc_ir_prove_le(p, v->args[0], stated->args[0], -less, depth - 1)) continue;
+      if (roc_ir_prove_le(p, r->b, b, left, depth - 1)) return true;
     }
   }
   return false;
@@ -232,13 +232,13 @@ static bool is_middle(const roc_ir_facts *f, const roc_ir_value *v, middle *out)
 
 /* Where x <= y - less, the middle is no less than x + (c + less) // 2, and no more than
  * y + (c - less) // 2. */
-static bool prove_of_middle(proof *p, middle m, bool is_upper, uint32_t other, int64_t k,
+static bool prove_of_middle(roc_ir_proof *p, middle m, bool is_upper, uint32_t other, int64_t k,
                             int depth) {
   for (int64_t less = 1; less >= 0; less--) {
     for (int swap = 0; swap < 2; swap++) {
       uint32_t x = swap ? m.y : m.x, y = swap ? m.x : m.y;
       int64_t by = (is_upper ? m.c - less : m.c + less) >> 1;
-      if (!prove_le(p, x, y, -less, depth - 1)) continue;
+      if (!roc_ir_prove_le(p, x, y, -less, depth - 1)) continue;
       if (is_upper && prove_less(p, y, other, k, by, depth)) return true;
       if (!is_upper && prove_less(p, other, x, k, -by, depth)) return true;
     }
@@ -248,7 +248,8 @@ static bool prove_of_middle(proof *p, middle m, bool is_upper, uint32_t other, i
 
 /* The global id, by way of all that workgroups have, where the local id is known to be less than
  * their size. */
-static bool prove_global_id(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+static bool prove_global_id(roc_ir_proof *p, const roc_ir_value *v, uint32_t b, int64_t k,
+                            int depth) {
   const roc_ir_facts *f = p->f;
   uint32_t items = f->grid_items[v->aux];
   int64_t size;
@@ -259,15 +260,27 @@ static bool prove_global_id(proof *p, const roc_ir_value *v, uint32_t b, int64_t
   return most < size && prove_less(p, items, b, k, most - size, depth);
 }
 
-static bool prove_operation(proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+/* x & y is no more than either that is not negative. */
+static bool prove_masked(roc_ir_proof *p, const roc_ir_value *v, uint32_t b, int64_t k, int depth) {
+  for (int n = 0; n < 2; n++) {
+    if (roc_ir_facts_range_now(p->f, v->args[n]).low < 0) continue;
+    if (roc_ir_prove_le(p, v->args[n], b, k, depth - 1)) return true;
+  }
+  return false;
+}
+
+static bool prove_operation(roc_ir_proof *p, const roc_ir_value *v, uint32_t b, int64_t k,
+                            int depth) {
   const roc_ir_facts *f = p->f;
   uint32_t m;
   if (v->type != ROC_VT_INT) return false;
   switch ((roc_ir_op)v->op) {
     case ROC_IR_MIN:
-      return prove_le(p, v->args[0], b, k, depth - 1) || prove_le(p, v->args[1], b, k, depth - 1);
+      return roc_ir_prove_le(p, v->args[0], b, k, depth - 1) ||
+             roc_ir_prove_le(p, v->args[1], b, k, depth - 1);
     case ROC_IR_MAX:
-      return prove_le(p, v->args[0], b, k, depth - 1) && prove_le(p, v->args[1], b, k, depth - 1);
+      return roc_ir_prove_le(p, v->args[0], b, k, depth - 1) &&
+             roc_ir_prove_le(p, v->args[1], b, k, depth - 1);
     case ROC_IR_ADD:
     case ROC_IR_SUB: return prove_sum(p, v, b, k, depth);
     case ROC_IR_MOD:
@@ -275,6 +288,7 @@ static bool prove_operation(proof *p, const roc_ir_value *v, uint32_t b, int64_t
              prove_less(p, v->args[1], b, k, -1, depth);
     case ROC_IR_FLOORDIV:
       return roc_ir_facts_quotient_is_less(f, v, &m) && prove_less(p, m, b, k, -1, depth);
+    case ROC_IR_BAND: return prove_masked(p, v, b, k, depth);
     case ROC_IR_MUL: return prove_product(p, v, b, k, depth);
     case ROC_IR_GLOBAL_ID: return prove_global_id(p, v, b, k, depth);
     default: return false;
@@ -294,7 +308,7 @@ static bool says_of(const roc_ir_facts *f, const roc_ir_relation *r, uint32_t a,
   return !__builtin_sub_overflow(*k, s->args[0] == a ? y.low : x.low, k);
 }
 
-static bool prove_through(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
+static bool prove_through(roc_ir_proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
   roc_ir_value v = f->values.items[a];
   middle m;
@@ -304,16 +318,18 @@ static bool prove_through(proof *p, uint32_t a, uint32_t b, int64_t k, int depth
     const roc_ir_relation *r = &f->relations.items[i];
     int64_t left;
     if (!says_of(f, r, a, &left) || __builtin_sub_overflow(k, left, &left)) continue;
-    if (prove_le(p, r->b, b, left, depth - 1)) return true;
+    if (roc_ir_prove_le(p, r->b, b, left, depth - 1)) return true;
   }
   if (is_middle(f, &f->values.items[b], &m) && prove_of_middle(p, m, false, a, k, depth)) {
     return true;
   }
-  return prove_below_sum(p, a, b, k, depth);
+  if (prove_below_sum(p, a, b, k, depth)) return true;
+  if (!f->values.items[a == ROC_IR_VALUE_ZERO ? b : a].has_product) return false;
+  return a == ROC_IR_VALUE_ZERO ? roc_ir_prove_above_product(p, b, k, depth)
+                                : roc_ir_prove_below_product(p, a, b, k, depth);
 }
 
-/* a <= b + k? */
-static bool prove_le(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
+bool roc_ir_prove_le(roc_ir_proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
   const roc_ir_facts *f = p->f;
   if (p->steps-- <= 0) return false;
   roc_ir_term x = roc_ir_facts_term(f, a), y = roc_ir_facts_term(f, b);
@@ -328,8 +344,8 @@ static bool prove_le(proof *p, uint32_t a, uint32_t b, int64_t k, int depth) {
 }
 
 bool roc_ir_facts_follows(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
-  proof p = {f, ROC_IR_PROOF_STEPS};
-  return !f->failed && prove_le(&p, a, b, k, ROC_IR_PROOF_DEPTH);
+  roc_ir_proof p = {f, ROC_IR_PROOF_STEPS};
+  return !f->failed && roc_ir_prove_le(&p, a, b, k, ROC_IR_PROOF_DEPTH);
 }
 
 bool roc_ir_facts_nonzero(roc_ir_facts *f, uint32_t a) {

@@ -25,6 +25,27 @@ uint32_t roc_ir_facts_constant(roc_ir_facts *f, int64_t k);
 bool roc_ir_facts_takes_constant(const roc_ir_facts *f, const roc_ir_value *v, roc_ir_op op,
                                  int64_t *k);
 
+/* A search for a proof. */
+typedef struct roc_ir_proof {
+  const roc_ir_facts *f;
+  int steps; /* left */
+} roc_ir_proof;
+
+/* a <= b + k? */
+bool roc_ir_prove_le(roc_ir_proof *p, uint32_t a, uint32_t b, int64_t k, int depth);
+
+/* facts_products.c: whether a value has products, by its operands; and whether an `a` with products
+ * is no more than b + k, such a `b` no less than -k. */
+bool roc_ir_facts_makes_product(const roc_ir_facts *f, const roc_ir_value *v);
+bool roc_ir_prove_below_product(roc_ir_proof *p, uint32_t a, uint32_t b, int64_t k, int depth);
+bool roc_ir_prove_above_product(roc_ir_proof *p, uint32_t b, int64_t k, int depth);
+
+/* Where a product with a constant is compared with an argument: what that says of the factor. */
+void roc_ir_facts_add_quotient(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k);
+
+/* An extent, or an integer argument. */
+bool roc_ir_facts_is_argument(const roc_ir_facts *f, uint32_t id);
+
 /* By the facts in force. */
 roc_ir_range roc_ir_facts_range_now(const roc_ir_facts *f, uint32_t id);
 

@@ -59,6 +59,12 @@ int64_t roc_ir_array_size(const roc_ir_array *array) {
   return size;
 }
 
+bool roc_ir_is_narrow_array(const roc_ir_module *module, const roc_ir_array *array) {
+  if (array->kind == ROC_IR_ARRAY_PARAM) return module->params.items[array->param].type.is_narrow;
+  int64_t most = INT32_MAX / (int64_t)roc_dtype_itemsize(array->dtype);
+  return array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC && roc_ir_array_size(array) <= most;
+}
+
 uint64_t roc_ir_layout_shared(const roc_ir_module *module, uint64_t *offsets) {
   uint64_t end = 0;
   for (uint32_t i = 0; i < module->arrays.count; i++) {

@@ -19,4 +19,7 @@ uint64_t roc_ir_layout_shared(const roc_ir_module *module, uint64_t *offsets);
 /* Elements of an array with constant extents (SHARED, PRIVATE, CONST); at most INT64_MAX / 64. */
 int64_t roc_ir_array_size(const roc_ir_array *array);
 
+/* Whether all offsets into the array lie in 0 … 2^31-1, as bytes, too. */
+bool roc_ir_is_narrow_array(const roc_ir_module *module, const roc_ir_array *array);
+
 #endif

@@ -267,14 +267,12 @@ uint32_t roc_ir_find_exit(const roc_ir_module *m, uint32_t loop) {
 
 /* Whether a loop only assigns variables. */
 static ROC_IR_WALKS bool only_assigns(const versioner *v, uint32_t loop) {
-  bool counts = inst_of(v, loop).op == ROC_IR_FOR;
   roc_ir_walk w;
   ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
     const uint16_t effects = ROC_IRF_WRITE | ROC_IRF_EFFECT | ROC_IRF_STOP;
     bool goes = w.inst->op == ROC_IR_LEAVE || w.inst->op == ROC_IR_NEXT;
-    bool goes_on = w.inst->op == ROC_IR_NEXT && w.inst->aux == loop;
-    bool ends = w.inst->op == ROC_IR_LEAVE && w.inst->aux == loop && !counts;
-    if (goes && !goes_on && !ends && !v->is_inside[w.inst->aux]) return false;
+    bool is_of_loop = w.inst->aux == loop || v->is_inside[w.inst->aux];
+    if (goes && !is_of_loop) return false;
     bool may_be = goes || w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_CHECK_INDEX;
     if (!may_be && (roc_ir_op_table[w.inst->op].flags & effects)) return false;
   }
@@ -525,7 +523,19 @@ static uint32_t emit_launch_value(versioner *v, const roc_ir_launch_value *value
   }
 }
 
-static uint32_t emit_bound(versioner *v, const roc_ir_precondition *p) {
+/* What is multiplied fits 31 bits, which is asked of products, too. */
+static uint32_t emit_product(versioner *v, const roc_ir_precondition *p, uint32_t bound,
+                             uint32_t *all) {
+  for (uint32_t i = 0; i < ROC_IR_PRODUCT_FACTORS - 1; i++) {
+    if (p->by[i].op == ROC_IR_CONST) continue;
+    if (i > 0) *all = both(v, *all, at_most(v, bound, roc_ir_const_int(&v->b, INT32_MAX)));
+    bound = roc_ir_binary(&v->b, ROC_IR_MUL, bound, emit_launch_value(v, &p->by[i]));
+  }
+  return bound;
+}
+
+/* Adds to *all what the bound takes to be right. */
+static uint32_t emit_bound(versioner *v, const roc_ir_precondition *p, uint32_t *all) {
   if (p->bound.op == ROC_IR_CONST) return roc_ir_const_int(&v->b, p->k);
   uint32_t bound = emit_launch_value(v, &p->bound);
   if (p->step > 1) { /* the very operations that roc_ir_facts_is_multiple looks for */
@@ -540,6 +550,7 @@ static uint32_t emit_bound(versioner *v, const roc_ir_precondition *p) {
   if (p->factor > 1) {
     bound = roc_ir_binary(&v->b, ROC_IR_MUL, bound, roc_ir_const_int(&v->b, p->factor));
   }
+  bound = emit_product(v, p, bound, all);
   if (p->plus.op != ROC_IR_CONST) {
     bound = roc_ir_binary(&v->b, ROC_IR_ADD, bound, emit_launch_value(v, &p->plus));
   }
@@ -554,7 +565,7 @@ static uint32_t emit_preconditions(versioner *v, const roc_ir_preconditions *pre
     bool is_done = false;
     for (uint32_t j = 0; j < i; j++) is_done |= is_same_bound(&preconditions->items[j], p);
     if (is_done) continue;
-    uint32_t bound = emit_bound(v, p);
+    uint32_t bound = emit_bound(v, p, &all);
     if (p->is_lower) {
       all = both(v, all, at_most(v, roc_ir_const_int(&v->b, 1), bound));
       continue;

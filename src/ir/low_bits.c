@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "ir/check_elimination.h"
+#include "ir/layout.h"
 #include "ir/walk.h"
 
 enum { ALL = 64, HALF = 32, MOST_WALKS = 6 };
@@ -13,6 +14,7 @@ enum { ALL = 64, HALF = 32, MOST_WALKS = 6 };
 typedef struct demand {
   const roc_ir_module *m;
   uint8_t *insts, *vars; /* how many of the lowest bits are needed */
+  bool of_indices;       /* of narrow arrays the low half is enough */
   bool is_changed;       /* a variable's, by the current walk */
 } demand;
 
@@ -87,6 +89,17 @@ static unsigned bits_of_dtype(roc_dtype dtype) {
   return is_int ? 8 * (unsigned)info->itemsize : ALL;
 }
 
+/* Whether the operand is an index into a narrow array.  It is in range where the access is made, so
+ * the upper half is 0. */
+static bool is_narrow_index(const demand *w, const roc_ir_inst *inst, uint32_t n) {
+  bool stores = inst->op == ROC_IR_STORE;
+  bool accesses = stores || inst->op == ROC_IR_LOAD || inst->op == ROC_IR_ATOMIC;
+  if (!w->of_indices || !accesses) return false;
+  uint32_t first = stores ? 1 : 0;
+  const roc_ir_array *array = &w->m->arrays.items[inst->aux];
+  return n >= first && n < first + array->rank && roc_ir_is_narrow_array(w->m, array);
+}
+
 static void look_at(demand *w, uint32_t id) {
   const roc_ir_inst *inst = &w->m->insts.items[id];
   unsigned nbits = inst->type == ROC_VT_INT ? w->insts[id] : ALL;
@@ -100,6 +113,8 @@ static void look_at(demand *w, uint32_t id) {
       needed = w->vars[inst->aux];
     } else if (inst->op == ROC_IR_STORE && n == 0) {
       needed = bits_of_dtype(w->m->arrays.items[inst->aux].dtype);
+    } else if (is_narrow_index(w, inst, n)) {
+      needed = HALF;
     } else if (inst->op == ROC_IR_CONVERT) {
       needed = at_most(nbits, bits_of_dtype((roc_dtype)inst->aux));
     } else if (inst->type == ROC_VT_INT) {
@@ -158,9 +173,9 @@ static void need_all(demand *w) {
   memset(w->vars, ALL, w->m->vars.count);
 }
 
-roc_status roc_ir_find_needed_bits(const roc_ir_module *module, roc_ir_needed_bits *out,
-                                   roc_error *err) {
-  demand w = {.m = module};
+roc_status roc_ir_find_needed_bits(const roc_ir_module *module, bool of_indices,
+                                   roc_ir_needed_bits *out, roc_error *err) {
+  demand w = {.m = module, .of_indices = of_indices};
   w.insts = out->insts = roc_zalloc(module->insts.count + 1);
   w.vars = out->vars = roc_zalloc(module->vars.count + 1);
   uint32_t *ids = roc_alloc((module->insts.count + 1) * sizeof *ids);
@@ -175,11 +190,11 @@ void roc_ir_needed_bits_deinit(roc_ir_needed_bits *needed) {
   roc_free(needed->vars);
 }
 
-roc_status roc_ir_find_low(const roc_ir_module *module, uint8_t *narrow, uint8_t *narrow_vars,
-                           roc_error *err) {
+roc_status roc_ir_find_low(const roc_ir_module *module, bool of_indices, uint8_t *narrow,
+                           uint8_t *narrow_vars, roc_error *err) {
   enum { KNOWN = ROC_IR_NARROW | ROC_IR_INT32 };
   roc_ir_needed_bits needed = {0};
-  roc_status status = roc_ir_find_needed_bits(module, &needed, err);
+  roc_status status = roc_ir_find_needed_bits(module, of_indices, &needed, err);
   for (uint32_t i = 0; status == ROC_OK && i < module->insts.count; i++) {
     const roc_ir_inst *inst = &module->insts.items[i];
     if (inst->type != ROC_VT_INT || (narrow[i] & KNOWN)) continue;

@@ -6,9 +6,10 @@
 
 #include "ir/ir.h"
 
-/* Adds ROC_IR_LOW to what roc_ir_find_narrow has found, where that has no range of 32 bits. */
-roc_status roc_ir_find_low(const roc_ir_module *module, uint8_t *narrow, uint8_t *narrow_vars,
-                           roc_error *err);
+/* Adds ROC_IR_LOW to what roc_ir_find_narrow has found, where that has no range of 32 bits. With
+ * `of_indices`, indices into narrow arrays are such, too. */
+roc_status roc_ir_find_low(const roc_ir_module *module, bool of_indices, uint8_t *narrow,
+                           uint8_t *narrow_vars, roc_error *err);
 
 /* How many of the lowest bits of each instruction's integer, and of each variable's, users need. */
 typedef struct roc_ir_needed_bits {
@@ -16,8 +17,8 @@ typedef struct roc_ir_needed_bits {
 } roc_ir_needed_bits;
 
 /* Fills *out, which is roc_ir_needed_bits_deinit'd by the caller, after a failure as well. */
-roc_status roc_ir_find_needed_bits(const roc_ir_module *module, roc_ir_needed_bits *out,
-                                   roc_error *err);
+roc_status roc_ir_find_needed_bits(const roc_ir_module *module, bool of_indices,
+                                   roc_ir_needed_bits *out, roc_error *err);
 void roc_ir_needed_bits_deinit(roc_ir_needed_bits *needed);
 
 /* In how many bits of its operands an operation can be done when `needed` of its result are; 0: in

@@ -11,7 +11,8 @@ static bool is_same_value(const roc_ir_launch_value *a, const roc_ir_launch_valu
 bool roc_ir_has_same_bound(const roc_ir_precondition *a, const roc_ir_precondition *b) {
   return is_same_value(&a->bound, &b->bound) && is_same_value(&a->plus, &b->plus) &&
          a->step == b->step && a->begin == b->begin && a->times == b->times &&
-         a->factor == b->factor && a->is_lower == b->is_lower;
+         a->factor == b->factor && a->is_lower == b->is_lower &&
+         is_same_value(&a->by[0], &b->by[0]) && is_same_value(&a->by[1], &b->by[1]);
 }
 
 /* But for k. */
@@ -73,6 +74,23 @@ static bool describe_bound(roc_ir_check_walk *w, uint32_t bound, uint32_t plus,
   return true;
 }
 
+/* Whether the index is that of a flat array: of which the whole is asked for, also where not all of
+ * it is reached, so that arrays of one shape are asked for the same. */
+static bool describe_product(roc_ir_check_walk *w, uint32_t index, int64_t k,
+                             roc_ir_precondition *p) {
+  roc_ir_facts_product product;
+  if (!roc_ir_facts_product_bound(&w->f, index, &product)) return false;
+  if (__builtin_add_overflow(product.k, k, &p->k)) return false;
+  if (p->k < 0) p->k = 0;
+  p->bound = launch_value(w, product.factors[0]);
+  p->plus = launch_value(w, ROC_IR_VALUE_ZERO);
+  for (uint32_t i = 1; i < ROC_IR_PRODUCT_FACTORS; i++) {
+    uint32_t factor = product.factors[i];
+    if (factor != ROC_IR_NONE) p->by[i - 1] = launch_value(w, factor);
+  }
+  return true;
+}
+
 static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index, int64_t k,
                        int depth);
 
@@ -96,7 +114,9 @@ static bool is_stated_less(const roc_ir_check_walk *w, uint32_t bound, roc_ir_ra
 static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index, int64_t k,
                        int depth) {
   enum { SMALL = 4096 };
-  roc_ir_precondition p = {.factor = 1, .array = inst->aux, .axis = (uint32_t)inst->k.i};
+  const roc_ir_launch_value none = {.op = ROC_IR_CONST};
+  roc_ir_precondition p = {
+      .factor = 1, .by = {none, none}, .array = inst->aux, .axis = (uint32_t)inst->k.i};
   roc_ir_range range = roc_ir_facts_range(&w->f, index);
   uint32_t extent = roc_ir_facts_extent(&w->f, inst->aux, (uint32_t)inst->k.i);
   roc_ir_facts_bound bound;
@@ -120,6 +140,10 @@ static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t i
   }
   bool is_const = range.low == range.high;
   bool is_small = range.high <= SMALL && range.high >= -SMALL;
+  if (!is_small && describe_product(w, index, k, &p)) {
+    keep_precondition(w, &p);
+    return;
+  }
   bool has_bound = !is_const && roc_ir_facts_launch_bound(&w->f, index, extent, false, &bound);
   if (!has_bound && !is_const) {
     has_bound = roc_ir_facts_launch_bound(&w->f, index, extent, true, &bound) &&
@@ -151,7 +175,12 @@ static bool need_lower_case(roc_ir_check_walk *w, uint32_t test, bool truth, uin
 
 /* 1 <= index + k, where the index is an argument, more or less a constant, or the least of such. */
 static bool need_lower(roc_ir_check_walk *w, uint32_t index, int64_t k, int depth) {
-  roc_ir_precondition p = {.factor = 1, .is_lower = true};
+  const roc_ir_launch_value none = {.op = ROC_IR_CONST};
+  roc_ir_precondition p = {.factor = 1, .by = {none, none}, .is_lower = true};
+  if (w->f.values.items[index].has_product) {
+    roc_ir_facts_product product; /* which is looked for where its least value is positive */
+    if (roc_ir_facts_product_bound(&w->f, index, &product)) return true;
+  }
   if (roc_ir_facts_le_by(&w->f, w->one, index, k)) return true;
   uint32_t base = roc_ir_facts_base(&w->f, index, &p.k);
   roc_ir_value v = w->f.values.items[base];
@@ -175,4 +204,15 @@ bool roc_ir_precondition_lower(roc_ir_check_walk *w, uint32_t index) {
 
 void roc_ir_precondition_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index) {
   need_upper(w, inst, index, 0, MOST_CHOICES);
+}
+
+void roc_ir_precondition_mask(roc_ir_check_walk *w, const roc_ir_inst *inst) {
+  for (uint32_t n = 0; n < 2; n++) {
+    int64_t k;
+    uint32_t mask = roc_ir_check_walk_operand(w, inst, n);
+    uint32_t base = roc_ir_facts_base(&w->f, mask, &k);
+    bool is_argument =
+        w->f.values.items[base].op == ROC_IR_EXTENT || w->f.values.items[base].op == ROC_IR_PARAM;
+    if (is_argument && k < 0) need_lower(w, mask, 1, 0);
+  }
 }

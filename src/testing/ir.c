@@ -143,7 +143,8 @@ static int ir_fit(lua_State *L) {
   ROC_LUA_TRY(L, roc_jit_fit_target(job->module, target, &err), &err);
   ROC_LUA_TRY(L, roc_ir_verify(job->module, &err), &err);
   ROC_LUA_TRY(
-      L, roc_ir_find_narrow(job->module, &roc_ir_limits_gpu, &job->cuts, &narrow_vars, &err), &err);
+      L, roc_ir_find_narrow(job->module, &roc_ir_limits_gpu, false, &job->cuts, &narrow_vars, &err),
+      &err);
   roc_free(narrow_vars);
   return push_text(L, job, NULL);
 }

@@ -161,7 +161,7 @@ static bool open_state(roc_cg *cg) {
   uint64_t *offsets = ROC_ARENA_ARRAY(&cg->arena, uint64_t, cg->ir->arrays.count + 1);
   if (!offsets || !state->entry) return false;
   state->shared_bytes = roc_ir_layout_shared(cg->ir, offsets);
-  if (roc_ir_find_narrow(cg->ir, &roc_ir_limits_gpu, &cg->narrow, &cg->narrow_vars, NULL))
+  if (roc_ir_find_narrow(cg->ir, &roc_ir_limits_gpu, true, &cg->narrow, &cg->narrow_vars, NULL))
     cg->arena.failed = true;
   return !cg->arena.failed;
 }

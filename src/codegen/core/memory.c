@@ -30,14 +30,6 @@ static LLVMValueRef widen(roc_cg *cg, offset o) {
   return o.is_narrow ? roc_cg_extend(cg, o.value, true) : o.value;
 }
 
-/* All offsets into the array lie in 0 … 2^31-1, as bytes, too. */
-static bool is_narrow_array(const roc_cg *cg, const roc_ir_array *array) {
-  if (!cg->narrow) return false;
-  if (array->kind == ROC_IR_ARRAY_PARAM) return cg->ir->params.items[array->param].type.is_narrow;
-  int64_t most = INT32_MAX / (int64_t)roc_dtype_itemsize(array->dtype);
-  return array->kind != ROC_IR_ARRAY_SHARED_DYNAMIC && roc_ir_array_size(array) <= most;
-}
-
 /* Offsets of work-items that access the array cannot overflow; those of others may. */
 static LLVMValueRef exactly(const roc_cg *cg, LLVMValueRef value) {
   if (!cg->is_speculative && LLVMIsABinaryOperator(value)) LLVMSetNSW(value, 1);
@@ -56,10 +48,25 @@ static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
   return exactly(cg, LLVMBuildAdd(cg->b, a, b, ""));
 }
 
+/* An index of which no more than the low half was computed, as a sum with 1 or a difference with a
+ * constant: it is in range, so this does not wrap. NULL: it is none. */
+static LLVMValueRef sum_in_range(roc_cg *cg, LLVMValueRef low) {
+  enum { MOST_TAKEN = 1 << 29 };
+  if (!LLVMIsABinaryOperator(low) || LLVMGetNUW(low)) return NULL;
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(low);
+  LLVMValueRef x = LLVMGetOperand(low, 0), k = LLVMGetOperand(low, 1);
+  if (!LLVMIsAConstantInt(k) || LLVMTypeOf(low) != cg->t.i32) return NULL;
+  uint64_t by = LLVMConstIntGetZExtValue(k);
+  if (opcode == LLVMAdd && by == 1) return roc_cg_narrow_add(cg, x, k, true);
+  return opcode == LLVMSub && by < MOST_TAKEN ? roc_cg_narrow_sub(cg, x, k) : NULL;
+}
+
 /* An index that is a sum of 64 bits because it could pass 2^32, but is in range: so in 32 bits it
  * does not wrap either.  Where 1 is added, what it is added to is not negative. */
 static LLVMValueRef take_index(roc_cg *cg, LLVMValueRef wide) {
   enum { MOST = 1 << 30 };
+  LLVMValueRef half = LLVMIsAZExtInst(wide) ? sum_in_range(cg, LLVMGetOperand(wide, 0)) : NULL;
+  if (half) return half;
   bool is_sum = LLVMIsABinaryOperator(wide) && LLVMGetInstructionOpcode(wide) == LLVMAdd &&
                 LLVMIsAConstantInt(LLVMGetOperand(wide, 1));
   int64_t k = is_sum ? LLVMConstIntGetSExtValue(LLVMGetOperand(wide, 1)) : 0;
@@ -128,7 +135,8 @@ static bool is_moved_scalar(const roc_cg *cg, const roc_ir_inst *inst, uint32_t 
 static offset linear_index(roc_cg *cg, uint32_t a, const roc_ir_inst *inst, uint32_t first) {
   const roc_ir_array *array = &cg->ir->arrays.items[a];
   roc_layout layout = layout_of(cg, array);
-  bool may_be_narrow = is_narrow_array(cg, array) && !is_moved_scalar(cg, inst, first, array->rank);
+  bool may_be_narrow = cg->narrow && roc_ir_is_narrow_array(cg->ir, array) &&
+                       !is_moved_scalar(cg, inst, first, array->rank);
   if (layout == ROC_LAYOUT_STRIDED) return strided_index(cg, a, inst, first, may_be_narrow);
   uint32_t rank = array->rank;
   bool is_c = layout == ROC_LAYOUT_C;

@@ -361,7 +361,8 @@ static void find_carried(shaper *a) {
 static bool find_narrow(shaper *a) {
   const roc_ir_module *ir = a->ir;
   uint8_t *insts = NULL, *vars = NULL;
-  if (roc_ir_find_narrow(ir, &roc_ir_limits_any, &insts, &vars, NULL) != ROC_OK) return false;
+  if (roc_ir_find_narrow(ir, &roc_ir_limits_any, false, &insts, &vars, NULL) != ROC_OK)
+    return false;
   memcpy(a->shapes->narrow, insts, ir->insts.count);
   memcpy(a->shapes->narrow_vars, vars, ir->vars.count);
   roc_free(insts);

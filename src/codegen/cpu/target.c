@@ -267,7 +267,7 @@ static bool find_rounded(roc_cg *cg) {
   while (id < cg->ir->insts.count && !rounds(cg, id)) id++;
   if (id == cg->ir->insts.count) return true;
   uint8_t *facts, *vars;
-  if (roc_ir_find_narrow(cg->ir, &roc_ir_limits_any, &facts, &vars, NULL)) return false;
+  if (roc_ir_find_narrow(cg->ir, &roc_ir_limits_any, false, &facts, &vars, NULL)) return false;
   uint8_t *kept = ROC_ARENA_ARRAY(&cg->arena, uint8_t, cg->ir->insts.count);
   if (kept) memcpy(kept, facts, cg->ir->insts.count);
   roc_free(facts);

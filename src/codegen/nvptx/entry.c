@@ -149,7 +149,7 @@ static bool open_state(roc_cg *cg) {
   if (state->counts_groups) state->shared_bytes += ROC_IR_SHARED_ALIGN;
   state->coarse = roc_nvptx_find_coarse(cg);
   state->gathers = roc_nvptx_find_gathers(cg);
-  if (roc_ir_find_narrow(cg->ir, &roc_ir_limits_gpu, &cg->narrow, &cg->narrow_vars, NULL))
+  if (roc_ir_find_narrow(cg->ir, &roc_ir_limits_gpu, false, &cg->narrow, &cg->narrow_vars, NULL))
     cg->arena.failed = true;
   return !cg->arena.failed;
 }
