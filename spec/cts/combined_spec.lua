@@ -171,4 +171,18 @@ devices.each(function()
       assert.equal(i > 50 and -1 or 2 * i + 50, value)
     end
   end)
+
+  it("keeps what is stored last, where both ways store it", function()
+    local k = roc.kernel(function(a, out)
+      local i = roc.get_global_id(1)
+      local first = a[1 % #a + 1]
+      for _ = 1, 3, math.maxinteger do
+        out[i] = out[i]
+        out[i] = 1
+      end
+    end, { number = "float64" })
+    local out = devices.zeros(1, "uint32")
+    assert.is_false(run(k, 1, { devices.values({ 0.5 }, "float64"), out }))
+    assert.same({ 1 }, devices.table(out))
+  end)
 end)

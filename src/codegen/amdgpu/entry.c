@@ -208,6 +208,7 @@ void roc_amdgpu_kernel(roc_cg *cg) {
   cg->fault = LLVMGetParam(cg->fn, fields.count - 2);
   cg->print = LLVMGetParam(cg->fn, fields.count - 1);
   roc_cg_at(cg, body);
+  roc_cg_find_final_choices(cg, 0);
   roc_cg_region(cg, 0);
   roc_cg_goto(cg, cg->exit);
   roc_cg_at(cg, cg->exit);

@@ -51,6 +51,7 @@ static bool make_tables(roc_cg *cg) {
   cg->vars = ROC_ARENA_ARRAY(&cg->arena, LLVMValueRef, ir->vars.count + 1);
   cg->scalars = ROC_ARENA_ARRAY(&cg->arena, LLVMValueRef, ir->params.count + 1);
   cg->arrays = ROC_ARENA_ARRAY(&cg->arena, roc_cg_array, ir->arrays.count + 1);
+  cg->bases = ROC_ARENA_ARRAY(&cg->arena, LLVMValueRef, ir->arrays.count + 1);
   return !cg->arena.failed;
 }
 

@@ -59,6 +59,8 @@ typedef enum roc_cg_version {
   ROC_CG_FALLBACK_FAULTS
 } roc_cg_version;
 
+enum { ROC_CG_FINAL_CHOICES = 6 };
+
 struct roc_cg {
   const roc_ir_module *ir;
   const roc_target *target;
@@ -80,11 +82,13 @@ struct roc_cg {
   LLVMValueRef *vars;     /* per variable: an alloca, made on first use */
   roc_cg_exits *exits;    /* per instruction */
   roc_cg_version version;
-  uint32_t nsome;        /* second regions of IFs of kind ROC_IR_IF_ALL around */
-  uint32_t last_region;  /* kernel_versions.c: with its end the kernel's work is done; 0: none */
-  LLVMValueRef *scalars; /* per parameter: value of the kernel language */
-  roc_cg_array *arrays;  /* per array */
-  roc_cg_divergence *divergence;     /* of divergence_check.c; NULL until it is needed */
+  uint32_t nsome;       /* second regions of IFs of kind ROC_IR_IF_ALL around */
+  uint32_t last_region; /* kernel_versions.c: with its end the kernel's work is done; 0: none */
+  uint32_t final_choices[ROC_CG_FINAL_CHOICES], nfinal; /* kernel_versions.c */
+  LLVMValueRef *scalars;         /* per parameter: value of the kernel language */
+  roc_cg_array *arrays;          /* per array */
+  LLVMValueRef *bases;           /* per array: its base, while kernel_versions.c has hidden it */
+  roc_cg_divergence *divergence; /* of divergence_check.c; NULL until it is needed */
   roc_cg_shared_fault *shared_fault; /* NULL: each check records its fault on the spot */
   LLVMValueRef fault, print; /* pointers to the launch's record and buffer, or NULL when the kernel
                                 has no use for them */
@@ -186,6 +190,11 @@ void roc_cg_unroll_whole(roc_cg *cg, LLVMValueRef branch);
 bool roc_cg_is_versioned_kernel(const roc_cg *cg, uint32_t id);
 void roc_cg_kernel_versions(roc_cg *cg, uint32_t id);
 void roc_cg_end_region(roc_cg *cg); /* at the end of cg->last_region */
+/* IFs of kind ROC_IR_IF_ALL whose regions do the last work of `region`, after which the kernel has
+ * none: finds them, one in the other, until the next call; and emits one. */
+void roc_cg_find_final_choices(roc_cg *cg, uint32_t region);
+bool roc_cg_is_final_choice(const roc_cg *cg, uint32_t inst);
+void roc_cg_final_choice(roc_cg *cg, uint32_t inst);
 
 /* expr.c: NULL when the operation is not an expression. */
 LLVMValueRef roc_cg_expr(roc_cg *cg, uint32_t id);

@@ -86,6 +86,8 @@ static void emit_if_of_kind(roc_cg *cg, uint32_t id) {
   bool shares = cg->ir->insts.items[id].aux == ROC_IR_IF_ALL;
   if (roc_cg_is_versioned_kernel(cg, id)) {
     roc_cg_kernel_versions(cg, id);
+  } else if (roc_cg_is_final_choice(cg, id)) {
+    roc_cg_final_choice(cg, id);
   } else {
     shares ? emit_if_all(cg, id) : emit_if(cg, id);
   }
