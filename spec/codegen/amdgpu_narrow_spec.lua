@@ -41,6 +41,30 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     end)
   end
 
+  it("computes indices of flat arrays in 32 bits, neighbours beside one offset", function()
+    local lines, text = hot(kernel([[function(a, b, w)
+      local x, y = roc.grid(2)
+      local i = (y - 1) * w + x
+      b[i] = a[i - 1] + a[i + 1] + a[i + w]
+    end]], "(float32[:], float32[:] narrow, int64 narrow)", false))
+    assert.not_matches("_co_", text)
+    assert.not_matches("_b64 v", text)
+    local offset = text:match("global_load_dword v%d+, (v%d+), s%[%d+:%d+%] offset:%-8")
+    assert.matches("global_load_dword v%d+, " .. offset .. ", s%[%d+:%d+%]$",
+      table.concat(lines, "\n"):match("[^\n]*" .. offset .. ", s%[%d+:%d+%]\n"):sub(1, -2))
+  end)
+
+  it("adds offsets of 32 bits to bases in blocks behind a guard, too", function()
+    local _, text = hot(kernel([[function(a, b, c)
+      local i = roc.get_global_id(1)
+      if i > #c then return end
+      local s = i > 1 and a[i - 1] or 0.0
+      local t = i > 1 and b[i - 1] or 0.0
+      c[i] = s + t
+    end]], "(float32[:] narrow, float32[:] narrow, float32[:] narrow)", false))
+    assert.not_matches("_co_", text)
+  end)
+
   it("compares indices out of memory in 32 bits, without the 1 that is added", function()
     local _, text = hot(kernel([[function(from, to, length, dist)
       local e = roc.get_global_id(1)

@@ -56,6 +56,9 @@ LLVMValueRef roc_amdgpu_opaque_scalar(LLVMBuilderRef b, LLVMValueRef value);
 /* amdgpu/repair.c */
 roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err);
 
+/* offsets.c: a step of it, that makes code better. */
+void roc_amdgpu_place_offsets(roc_cg *cg);
+
 /* phi_miscompiles.c: the last step of it. OOM. */
 roc_status roc_amdgpu_repair_phis(roc_cg *cg, roc_error *err);
 

@@ -1,4 +1,5 @@
-/* Rewrites what LLVM would get wrong (amdgpu/repair.h), then conditions of branches, then phis. */
+/* Rewrites what LLVM would get wrong (amdgpu/repair.h), then conditions of branches, then phis;
+ * before these offsets, of which it would make slow code. */
 #include "codegen/amdgpu/repair.h"
 
 #include "codegen/amdgpu/shared_conditions.h"
@@ -13,5 +14,6 @@ roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err) {
       .with_selects = roc_quirk_is_on(off, ROC_QUIRK_SELECT_AND_BRANCH),
   };
   roc_part_shared_conditions(cg->mod, cg->tm, &which);
+  roc_amdgpu_place_offsets(cg);
   return roc_amdgpu_repair_phis(cg, err);
 }

@@ -119,13 +119,14 @@ static const char short_pipeline[] =
     "function(sroa,early-cse<memssa>,speculative-execution<only-if-divergent-target>,simplifycfg,"
     "instcombine<no-verify-fixpoint>,reassociate,instcombine<no-verify-fixpoint>,gvn,"
     "simplifycfg<hoist-common-insts;sink-common-insts>,slp-vectorizer,"
-    "instcombine<no-verify-fixpoint>),amdgpu-attributor";
+    "instcombine<no-verify-fixpoint>,sink),amdgpu-attributor";
 
 /* Each ends in the attributor, which finds what of the launch a kernel does not use; O3 gives the
  * code of O2. */
 static const char *passes(const roc_cg *cg) {
   static const char *const by_level[] = {"default<O0>,amdgpu-attributor", "default<O1>",
-                                         "default<O2>", "default<O2>"};
+                                         "default<O2>,function(sink)",
+                                         "default<O2>,function(sink)"};
   int level = cg->options->opt_level;
   if (level < 0 && is_short(cg)) return short_pipeline;
   return by_level[level < 0 || level > 3 ? 2 : level];
