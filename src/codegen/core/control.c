@@ -282,6 +282,8 @@ static counting count_narrow(roc_cg *cg, const roc_ir_inst *inst, uint8_t facts)
   c.first = roc_cg_take_low(cg, roc_cg_operand(cg, inst, 0));
   c.last = roc_cg_take_low(cg, roc_cg_operand(cg, inst, 1));
   c.step = roc_cg_take_low(cg, roc_cg_operand(cg, inst, 2));
+  /* A sum that saturates costs no more, and keeps LLVM from carrying addresses of 64 bits. */
+  if (!is_down && cg->target->adds_narrow_offsets) c.wraps |= !LLVMIsAConstantInt(c.step);
   LLVMIntPredicate enters = facts & ROC_IR_INT32 ? LLVMIntSLE : c.goes_on;
   c.runs = LLVMBuildICmp(cg->b, enters, c.first, c.last, "");
   return c;
