@@ -150,6 +150,22 @@ describe("the CPU target", function()
     assert.truthy(dump(saxpy "check", "asm"):find("\n%s*%.p2align%s+5\n"))
   end)
 
+  it("asks for the lines of a chunk of items ahead without a loop", function()
+    local kernel = roc.kernel([[function(x, o)
+      local part = roc.shared.array(256, roc.float32)
+      local item, first = roc.get_local_id(1), roc.get_global_id(1)
+      if first <= #x then
+        local s = x[first]
+        for i = first + roc.get_global_size(1), #x, roc.get_global_size(1) do s = s + x[i] end
+        part[item] = s
+      end
+      roc.barrier()
+      if item == 1 then o[roc.get_group_id(1)] = part[1] end
+    end]], { signature = "(float32[:], float32[:])", env = { roc = roc } })
+    local four = ("prefetcht0[^\n]*\n%s*"):rep(4)
+    assert.matches(four, kernel:inspect_asm("cpu:x86-64-v4"))
+  end)
+
   it("does not write out rows that are set at once", function()
     local kernel = roc.kernel([[function(a, b, n)
       local i, s = roc.get_global_id(1), 0.0

@@ -235,6 +235,7 @@ typedef struct cpu_run {
   bool is_parallel;
   bool is_scalar;      /* vectors would not pay */
   bool has_masked_end; /* what is left of a row is a vector, too */
+  bool is_written_out; /* a few items, one after the other without a loop */
 } cpu_run;
 
 /* A way out of the run to a statement around it: the items that take it are counted. */

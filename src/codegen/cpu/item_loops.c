@@ -278,7 +278,8 @@ static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
   parts[count++] = loop_property(cg, "llvm.loop.align", roc_cg_i32(cg, LOOP_ALIGN));
   if (!run->is_parallel || run->is_scalar || s->is_cold || (s->is_rest && !s->split->is_exact) ||
       (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
-    LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
+    const char *how = run->is_written_out ? "llvm.loop.unroll.full" : "llvm.loop.unroll.disable";
+    LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, how, strlen(how));
     parts[count++] = loop_property(cg, "llvm.loop.vectorize.enable", LLVMConstNull(cg->t.i1));
     parts[count++] = LLVMMDNodeInContext2(cg->ctx, &whole, 1);
   } else {

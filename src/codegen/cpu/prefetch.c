@@ -17,16 +17,19 @@ static bool is_striding(const cpu_state *s, const roc_ir_inst *inst) {
   return s->plan.is_remat[index] && !s->plan.is_stable[index] && !s->plan.is_uniform[index];
 }
 
-/* How many lines the level's items read, 0 when the hardware does well without. */
-static LLVMValueRef count_lines(cpu_state *s, LLVMValueRef step, LLVMValueRef count,
-                                int64_t item_bytes) {
+/* How many bytes the level's items read. */
+static LLVMValueRef count_bytes(cpu_state *s, int64_t item_bytes) {
+  return LLVMBuildMul(s->cg->b, s->level->count, roc_cg_i64(s->cg, item_bytes), "");
+}
+
+/* Whether the hardware does not do as well without. */
+static LLVMValueRef does_pay(cpu_state *s, LLVMValueRef step, LLVMValueRef count,
+                             int64_t item_bytes) {
   roc_cg *cg = s->cg;
-  LLVMValueRef size = roc_cg_i64(cg, item_bytes);
-  LLVMValueRef nbytes = LLVMBuildMul(cg->b, s->level->count, size, "");
+  LLVMValueRef size = roc_cg_i64(cg, item_bytes), nbytes = count_bytes(s, item_bytes);
   LLVMValueRef jump = LLVMBuildMul(cg->b, step, size, "");
   LLVMValueRef is_far = LLVMBuildICmp(cg->b, LLVMIntSGE, jump, roc_cg_i64(cg, FAR_BYTES), "");
   LLVMValueRef is_long = LLVMBuildICmp(cg->b, LLVMIntUGE, nbytes, roc_cg_i64(cg, LONG_BYTES), "");
-  LLVMValueRef lines = LLVMBuildUDiv(cg->b, nbytes, roc_cg_i64(cg, LINE_BYTES), "");
   LLVMValueRef pays = LLVMBuildAnd(cg->b, is_far, is_long, "");
   if (count) {
     LLVMValueRef stretch = LLVMBuildMul(cg->b, nbytes, count, "");
@@ -34,21 +37,27 @@ static LLVMValueRef count_lines(cpu_state *s, LLVMValueRef step, LLVMValueRef co
         LLVMBuildICmp(cg->b, LLVMIntULT, stretch, roc_cg_i64(cg, FAR_BYTES), "");
     pays = LLVMBuildAnd(cg->b, pays, is_split, "");
   }
-  return LLVMBuildSelect(cg->b, pays, lines, roc_cg_i64(cg, 0), "");
+  return pays;
 }
 
+/* Of as many items as a chunk has, the lines are asked for one after the other: a loop over them
+ * would take longer than what the items do. */
 static void prefetch_load(cpu_state *s, const roc_ir_inst *inst, LLVMValueRef step,
                           LLVMValueRef count) {
   roc_cg *cg = s->cg;
+  LLVMBasicBlockRef ask = roc_cg_block(cg, "prefetch"), asked = roc_cg_block(cg, "prefetched");
   int64_t item_bytes = (int64_t)roc_dtype_itemsize(cg->ir->arrays.items[inst->aux].dtype);
   cpu_level *level = s->level, lines = *level;
-  lines.count = count_lines(s, step, count, item_bytes);
+  LLVMBuildCondBr(cg->b, does_pay(s, step, count, item_bytes), ask, asked);
+  roc_cg_at(cg, ask);
+  lines.count = LLVMBuildUDiv(cg->b, count_bytes(s, item_bytes), roc_cg_i64(cg, LINE_BYTES), "");
   lines.stride = roc_cg_i64(cg, LINE_BYTES / item_bytes);
   s->level = &lines;
   bool may_be_dead = s->may_be_dead;
   s->may_be_dead = false;
   cpu_run run;
   cpu_items_begin(s, &run, false);
+  run.is_written_out = LLVMIsConstant(lines.count);
   LLVMTypeRef type = cg->t.ptr;
   LLVMValueRef args[4] = {roc_cg_address(cg, inst->aux, inst, 0), roc_cg_i32(cg, 0),
                           roc_cg_i32(cg, 3), roc_cg_i32(cg, 1)}; /* to read, keep, data */
@@ -56,6 +65,8 @@ static void prefetch_load(cpu_state *s, const roc_ir_inst *inst, LLVMValueRef st
   cpu_items_end(s);
   s->may_be_dead = may_be_dead;
   s->level = level;
+  LLVMBuildBr(cg->b, asked);
+  roc_cg_at(cg, asked);
 }
 
 bool cpu_is_striding_loop(const cpu_state *s, uint32_t id) {
