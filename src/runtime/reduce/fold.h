@@ -21,8 +21,8 @@ typedef struct fold_functions {
   void (*product)(const void *a, const void *b, size_t n, void *out); /* which may be one of them */
   /* the squares of x less its centre: one for all, or (is_row) one for each */
   void (*distance)(const void *x, const void *center, bool is_row, size_t n, void *out);
-  /* sets *best to the first element that comes before it and the others, *at_best to its place, of
-   * which `first` is that of element 0; `is_new`: there is no best yet */
+  /* sets *best to the first element that comes before it and the others, *at_best (or NULL) to its
+   * place, of which `first` is that of element 0; `is_new`: there is no best yet */
   void (*extreme_chunk)(const void *x, size_t n, bool is_max, bool is_new, int64_t first,
                         void *best, int64_t *at_best);
   /* the same of a row of neighbouring lines; places are unsigned integers of the class's size */

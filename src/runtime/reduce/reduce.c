@@ -195,7 +195,12 @@ static void store_sum(const job *j, const void *sum, char *to) {
   if (j->op.is_root) take_root(j, to);
 }
 
-/* `value`: a sum of the class, or nothing; `place`: of an extreme, from 0. */
+/* Whether an extreme is stored as what the class's functions give, and its place is not needed. */
+static bool is_value(const job *j) {
+  return j->op.is_extreme && !j->op.is_place && j->is_direct;
+}
+
+/* `value`: of the class, or NULL, for an extreme whose place, from 0, is known. */
 static void store(const job *j, int64_t result, const char *line, const void *value,
                   int64_t place) {
   char *to = (char *)j->reduction->results + result * (int64_t)j->result_bytes;
@@ -207,7 +212,9 @@ static void store(const job *j, int64_t result, const char *line, const void *va
       memcpy(to, &place, sizeof place);
       break;
     case ROC_REDUCE_MIN:
-    case ROC_REDUCE_MAX: memcpy(to, element_at(j, line, place), j->itemsize); break;
+    case ROC_REDUCE_MAX:
+      memcpy(to, value && is_value(j) ? value : element_at(j, line, place), j->itemsize);
+      break;
     case ROC_REDUCE_ANY:
     case ROC_REDUCE_ALL:
       memcpy(&count, value, sizeof count);
@@ -317,12 +324,12 @@ static void fold_line(const job *j, const char *line, center c, int64_t first, i
 static int64_t find_extreme(const job *j, const char *line, int64_t first, int64_t last,
                             void *best) {
   uint64_t buffer[FOLD_CHUNK];
-  int64_t place = 0;
+  int64_t place = 0, *at_best = is_value(j) ? NULL : &place;
   for (int64_t chunk = first; chunk < last; chunk++) {
     int64_t before = chunk * FOLD_CHUNK;
     size_t n = chunk_size(j, chunk);
     const void *x = load(j, element_at(j, line, before), j->line.stride, n, buffer);
-    j->fold->extreme_chunk(x, n, j->op.is_max, chunk == first, before, best, &place);
+    j->fold->extreme_chunk(x, n, j->op.is_max, chunk == first, before, best, at_best);
   }
   return place;
 }
@@ -505,9 +512,17 @@ static void find_extremes(const job *j, const columns *c) {
   }
 }
 
+/* How many columns are combined together.  Where a row of them is a part of a longer one, rows lie so
+ * far apart that they share few sets of the first cache, with the lanes: half of a row leaves these
+ * there.  Elements that are converted first take longer than that. */
+static int64_t most_columns(const job *j) {
+  int64_t most = (int64_t)(ROW_BYTES / j->class_bytes);
+  return j->is_direct && j->columns.extent > most ? most / 2 : most;
+}
+
 static void reduce_columns(void *ud, uint32_t part) {
   const job *j = ud;
-  int64_t most = (int64_t)(ROW_BYTES / j->class_bytes);
+  int64_t most = most_columns(j);
   int64_t groups = (j->columns.extent + most - 1) / most, tasks = j->count * groups;
   int64_t end = begin_of(tasks, j->parts, part + 1);
   for (int64_t i = begin_of(tasks, j->parts, part); i < end; i++) {
