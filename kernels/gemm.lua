@@ -188,11 +188,15 @@ function gemm.paired_for(dtype, check)
     local sums = roc.private.array({ EACH, EACH }, dtype)
     local mine_a, mine_b = roc.private.array(EACH, dtype), roc.private.array(EACH, dtype)
     local next_a, next_b = roc.private.array(4, dtype), roc.private.array(4, dtype)
-    local x, y = roc.get_local_id(1), roc.get_local_id(2)
     local row0, column0 = (roc.get_group_id(2) - 1) * BLOCK, (roc.get_group_id(1) - 1) * BLOCK
     local m, n, depth = a.shape[1], b.shape[2], math.min(a.shape[2], b.shape[1])
+    -- The 32 items of a wave have 4 × 8 places, and neighbours the same columns: of shared memory
+    -- they read 12 times four elements at once, where two rows of 16 items read 18 times four.
+    local item = (roc.get_local_id(2) - 1) * SIDE + roc.get_local_id(1) - 1
+    local wave, lane = item // 32, item % 32
+    local x = wave % 2 * 8 + lane // 2 % 8 + 1
+    local y = wave // 2 * 4 + lane // 16 * 2 + lane % 2 + 1
     -- What an item brings of `a`: one of each 32 rows; of `b`: one of each 32 columns.
-    local item = (y - 1) * SIDE + x - 1
     local row_a, k_a = item // DEPTH + 1, item % DEPTH + 1
     local k_b, column_b = item // 32 + 1, item % 32 + 1
     local row, column = row0 + row_a, column0 + column_b
