@@ -106,6 +106,27 @@ describe("arithmetic for NVIDIA GPUs", function()
     check_not(code, "rcp%.rn")
   end)
 
+  it("scales no root of what is known not to be small, and chooses nothing for known numbers",
+    function()
+      local function root(of)
+        return asm("function(x, n) local a = x[1] x[2] = 1 / math.sqrt(" .. of .. ") end",
+          "(float32[:], int64[:])", { check = false })
+      end
+      local scale, choice = "0f5F800000", "setp%.nan"
+      check(root "a", scale, choice)
+      check(root "a * a", scale, choice)
+      check(root "a * x[2] + 1.0", scale, choice)
+      check(root "math.abs(a) + 0x1p-101", scale, choice)
+      for _, of in ipairs { "a * a + 0.5", "a * a + x[2] * x[2] + 1e-9", "math.abs(a) + 0x1p-99" } do
+        check(root(of), choice)
+        check_not(root(of), scale)
+      end
+      for _, of in ipairs { "roc.float32(n[1] & 255) + 1.0", "roc.float32(n[1] & 255) * -0.5 + 300.0" } do
+        check_not(root(of), choice)
+        check_not(root(of), scale)
+      end
+    end)
+
   it("takes exponentials, logarithms and erf of float32 in few operations", function()
     local most = { ["math.exp"] = 4, ["roc.math.exp2"] = 6, ["math.log"] = 4, ["roc.math.erf"] = 4 }
     for name, sums in pairs(most) do

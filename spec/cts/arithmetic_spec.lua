@@ -346,6 +346,24 @@ devices.each(function(device)
         end
       end)
 
+    it("rounds square roots of sums that are not small correctly", function()
+      local xs = { 0.0, -0.0, 1e-30, -1e-20, 3.0, -7.5, 1e18, -1e19, 3e38, 1 / 0, -1 / 0, 0 / 0 }
+      for k = 1, 200 do xs[#xs + 1] = devices.f32(k * k * 0.37 - 900.0) end
+      local k = devices.kernel("function(x, root, inverse) local i = roc.get_global_id(1) "
+        .. "root[i] = math.sqrt(x[i] * x[i] + 1e-9) "
+        .. "inverse[i] = 1 / math.sqrt(math.abs(x[i]) + 0.25) end", { contract = false })
+      local root, inverse = devices.zeros(#xs, "float32"), devices.zeros(#xs, "float32")
+      devices.run(k, #xs, { devices.values(xs, "float32"), root, inverse })
+      local f32 = devices.f32
+      for i, x in ipairs(xs) do
+        x = f32(x)
+        local expected = f32(math.sqrt(f32(f32(x * x) + f32(1e-9))))
+        assert(devices.same(expected, root[i]), explain("sqrt", x, 0, expected, root[i]))
+        expected = f32(1 / f32(math.sqrt(f32(math.abs(x) + 0.25))))
+        assert(devices.same(expected, inverse[i]), explain("1 / sqrt", x, 0, expected, inverse[i]))
+      end
+    end)
+
     it("keeps a plain float literal in float32 beside a float32", function()
       local k = devices.kernel("function(x, out) out[1] = x[1] * 0.1 end", { contract = false })
       local out = devices.zeros(1, "float64")

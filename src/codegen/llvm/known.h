@@ -17,6 +17,10 @@ uint64_t roc_known_ones(LLVMModuleRef mod, LLVMValueRef value);
 /* How many bits hold it in any case, without a sign or with one. */
 unsigned roc_known_width(LLVMModuleRef mod, LLVMValueRef value, bool is_signed);
 
+/* Between which numbers it lies, as doubles, which are rounded. */
+void roc_known_range(LLVMModuleRef mod, LLVMValueRef value, bool is_signed, double *out_low,
+                     double *out_high);
+
 #ifdef __cplusplus
 }
 #endif

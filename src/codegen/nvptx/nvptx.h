@@ -104,6 +104,15 @@ typedef struct roc_nvptx_form {
   LLVMValueRef (*build)(roc_cg *cg, LLVMValueRef inst);
 } roc_nvptx_form;
 
+/* nvptx/bounds.c */
+typedef struct roc_nvptx_bounds {
+  double low, high; /* if it is a number */
+  bool is_number;   /* a finite one, for sure */
+} roc_nvptx_bounds;
+
+/* Of a float32. */
+roc_nvptx_bounds roc_nvptx_find_bounds(roc_cg *cg, LLVMValueRef value);
+
 /* nvptx/roots.c */
 /* Rewrites all instructions of the module that have the form. */
 void roc_nvptx_rewrite(roc_cg *cg, const roc_nvptx_form *f);

@@ -47,6 +47,11 @@ static LLVMValueRef step_to_root(roc_cg *cg, LLVMValueRef x) {
 static LLVMValueRef root_of(roc_cg *cg, LLVMValueRef call) {
   LLVMBuilderRef b = cg->b;
   LLVMValueRef x = LLVMGetOperand(call, 0);
+  roc_nvptx_bounds bounds = roc_nvptx_find_bounds(cg, x);
+  if (bounds.low >= SMALL) {
+    LLVMValueRef root = step_to_root(cg, x);
+    return bounds.is_number ? root : LLVMBuildSelect(b, is_nan(cg, root), x, root, "");
+  }
   LLVMValueRef is_small = LLVMBuildFCmp(b, LLVMRealOLT, x, real(cg, SMALL), "");
   LLVMValueRef scaled = LLVMBuildFMul(b, x, real(cg, SCALE), "");
   LLVMValueRef root = step_to_root(cg, LLVMBuildSelect(b, is_small, scaled, x, ""));
@@ -62,6 +67,8 @@ static LLVMValueRef reciprocal_of(roc_cg *cg, LLVMValueRef division) {
   LLVMValueRef r = roc_cg_intrinsic(cg, "llvm.nvvm.rcp.approx.ftz.f", NULL, 0, &root, 1);
   LLVMValueRef rest = fused(cg, r, root, real(cg, -1));
   LLVMValueRef step = fused(cg, r, LLVMBuildFNeg(b, rest, ""), r);
+  roc_nvptx_bounds bounds = roc_nvptx_find_bounds(cg, LLVMGetOperand(root, 0));
+  if (bounds.is_number && bounds.low >= SMALL) return step;
   return LLVMBuildSelect(b, is_nan(cg, rest), r, step, "");
 }
 
