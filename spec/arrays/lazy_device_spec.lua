@@ -148,6 +148,39 @@ describe("Operations on device arrays", function()
       assert.equal(N, product:sum { axis = 1, keep = true }[1])
     end)
 
+    if device.kind ~= "cpu" then
+      it("of a mask select elements without being stored", function()
+        set_work(FUSED)
+        local x = roc.to_device(roc.range(1, 9000):astype("float32"))
+        local mask, twice = x:gt(8998), x + x
+        local before = testing.pending()
+        assert.same({ 8999, 9000 }, x[mask]:copy_to_host():totable())
+        assert.same({ 17998, 18000 }, twice[mask]:copy_to_host():totable())
+        assert.same({ 8999, 9000 }, mask:nonzero():copy_to_host():totable())
+        assert.equal(before, testing.pending())
+        assert.equal(2, mask:count())
+      end)
+
+      it("are reduced in one launch or two, to the bits of the host", function()
+        local limits = require "roc.arrays.tree".limits
+        local kept = { many_chunks = limits.many_chunks, at_once = limits.at_once }
+        local x = (roc.rng(3):uniform(4096 * 66 + 777, "float32") - 0.5):eval()
+        local y = roc.to_device(x)
+        for _, work in ipairs { SEPARATE, FUSED } do
+          set_work(work)
+          for _, at_once in ipairs { 1, kept.at_once } do
+            for _, many in ipairs { 1, kept.many_chunks } do
+              limits.many_chunks, limits.at_once = many, at_once
+              assert.equal(x:sum(), y:sum())
+              assert.equal((x * x):sum(), (y * y):sum())
+              assert.equal(x:gt(0.25):any(), y:gt(0.25):any())
+            end
+          end
+        end
+        limits.many_chunks, limits.at_once = kept.many_chunks, kept.at_once
+      end)
+    end
+
     it("convert inside a kernel", function()
       set_work(FUSED)
       local flags = ones():gt(0)

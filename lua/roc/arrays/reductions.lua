@@ -32,10 +32,6 @@ local function load_as(dtype, accumulated, map)
   end
 end
 
-local function load_condition(v, _, elements)
-  return string.format("local %s = 0\n      if %s then %s = 1 end", v, elements[1], v)
-end
-
 local function load_with_place(v, at, elements)
   return string.format("local %s, %s = %s, k", v, at, elements[1])
 end
@@ -100,7 +96,8 @@ local REDUCTIONS = {
   any = { make = of_bool "v = v or w", empty = false, takes = "bool", is_never_later = true },
   all = { make = of_bool "v = v and w", empty = true, takes = "bool", is_never_later = true },
   count = { takes = "bool", empty = 0, make = function()
-    return { fields = { int64 }, is_exact = true, load = load_condition, combine = "v = v + w" }
+    return { fields = { int64 }, is_exact = true, load = tree.load_condition,
+      combine = "v = v + w" }
   end },
 }
 

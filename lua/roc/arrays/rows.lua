@@ -9,6 +9,7 @@
 local core = require "roc.core"
 local elementwise = require "roc.arrays.elementwise"
 local generated = require "roc.arrays.generated"
+local lanes = require "roc.arrays.lanes"
 local loops = require "roc.builders.loops"
 local support = require "roc.builders.support"
 local tree = require "roc.arrays.tree"
@@ -17,7 +18,7 @@ support.library()
 
 local M = {}
 
-local LANES, CHUNK = 64, 4096
+local LANES = 64
 local MOST_WORDS = 128 -- registers for what an item keeps
 local MOST_ITEMS = 512 -- that have so many
 local reductions = {} -- by name: what the tree combines
@@ -59,49 +60,6 @@ local NEXT = [[
         $load_next
         $in_order
         $accumulated = $first_fields
-      end]]
-
--- Lanes of a wavefront by neighbours, then wavefronts of a chunk, then chunks, which all items
--- combine, each for itself.
-local COMBINE = [[
-    do
-      local $first_fields = $accumulated
-      for level = 0, 5 do
-        local distance = 1 << level
-        if distance < roc.wavefront_size() then
-          local $second_fields = $others
-          if lane & 2 * distance - 1 == 0 $and_other_lane then
-            $combine
-          end
-        end
-      end
-      local each, wave = 64 // roc.wavefront_size(), (item - 1) // roc.wavefront_size() + 1
-      if roc.lane_id() == 1 then $part_wave = $first_fields end
-      roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
-$each_chunk
-$each_pair
-    end
-    $name = $result]]
-
-local EACH_CHUNK = [[
-      do
-        local $first_fields = $part_first
-        if each == 2 $and_second then
-          local $second_fields = $part_second
-          $combine
-        end
-        $chunk_fields = $first_fields
-      end]]
-
--- Of chunks # and # + $distance.
-local EACH_PAIR = [[
-      do
-        local $first_fields = $chunk_fields
-        $if_other
-          local $second_fields = $other_fields
-          $combine
-          $chunk_fields = $first_fields
-        end
       end]]
 
 -- the plan ----------------------------------------------------------------------------------------
@@ -173,80 +131,29 @@ end
 
 -- the text ----------------------------------------------------------------------------------------
 
--- The variables of a reduction's fields, each formatted.
-local function fields_of(value, format, number)
-  local parts = {}
-  for f = 1, #reductions[value.node.name].fields do
-    parts[f] = string.format(format, value.index, f, number)
-  end
-  return table.concat(parts, ", ")
+-- A reduction in the variables of lanes.combine.
+local function form_of(value, form)
+  return { name = value.index, chunks = form.chunks, n = "n", is_whole = form.is_whole }
 end
 
 local function texts_of(value, form)
-  local reduction, each = reductions[value.node.name], tree.each
-  local count = #reduction.fields
+  local reduction, each = reductions[value.node.name], lanes.each
   local operand = string.gsub(value.node.operands[1], "^x", "e")
-  local others = {}
-  for f, name in ipairs { "v", "at_v" } do
-    if f <= count then
-      others[f] = string.format("roc.wave.shuffle_down(%s, distance)", name)
-    end
-  end
   return {
-    name = value.name,
     load_first = reduction.load("v", "at_v", { operand }),
     load_next = reduction.load("w", "at_w", { operand }),
-    combine = reduction.combine, in_order = reduction.in_order or reduction.combine,
-    first_fields = each(count, 1, "%s"), second_fields = each(count, 2, "%s"),
-    others = table.concat(others, ", "),
-    accumulated = fields_of(value, "acc%d_%d"),
-    part_wave = fields_of(value, "part%d_%d[wave]"),
-    result = string.format("chunks%d_%d_1", value.index, reduction.result or 1),
-    and_other_lane = form.is_whole and "" or "and lane + distance < n - chunk * 4096",
+    in_order = reduction.in_order or reduction.combine,
+    first_fields = each(#reduction.fields, 1, "%s"),
+    accumulated = lanes.accumulated(reduction, form_of(value, form)),
   }
 end
 
-local function combine_text(value, form)
-  local texts = texts_of(value, form)
-  local chunks, pairs_of = {}, {}
-  for c = 1, form.chunks do
-    local is_there = form.is_whole and ""
-      or string.format("and n > %d", (c - 1) * CHUNK + LANES // 2)
-    chunks[c] = support.fill_in(EACH_CHUNK, setmetatable({
-      part_first = fields_of(value, "part%d_%d[%d * each + 1]", c - 1),
-      part_second = fields_of(value, "part%d_%d[%d * each + 2]", c - 1),
-      chunk_fields = fields_of(value, "chunks%d_%d_%d", c), and_second = is_there,
-    }, { __index = texts }))
-  end
-  local distance = 1
-  while distance < form.chunks do
-    for c = 1, form.chunks - distance, 2 * distance do
-      pairs_of[#pairs_of + 1] = support.fill_in(EACH_PAIR, setmetatable({
-        chunk_fields = fields_of(value, "chunks%d_%d_%d", c),
-        other_fields = fields_of(value, "chunks%d_%d_%d", c + distance),
-        if_other = form.is_whole and "do"
-          or string.format("if n > %d then", (c + distance - 1) * CHUNK),
-      }, { __index = texts }))
-    end
-    distance = distance * 2
-  end
-  texts.each_chunk, texts.each_pair = table.concat(chunks, "\n"), table.concat(pairs_of, "\n")
-  return support.fill_in(COMBINE, texts)
-end
-
--- What the items have of a reduction: an accumulator, the chunks' values, shared parts of the
--- wavefronts.
-local function memory_of(value, form, lines)
-  for f, dtype in ipairs(reductions[value.node.name].fields) do
-    local name = string.format("%d_%d", value.index, f)
-    local names = { "acc" .. name }
-    for c = 1, form.chunks do names[c + 1] = string.format("chunks%s_%d", name, c) end
-    for _, variable in ipairs(names) do
-      lines[#lines + 1] = string.format("local %s = %s", variable, elementwise.zero_of(dtype))
-    end
-    lines[#lines + 1] = string.format("local part%s = roc.shared.array(%d, %q)", name,
-      2 * form.chunks, dtype.name)
-  end
+-- The lines that combine what the items have of a reduction, and name its value.
+local function append_reduction(lines, value, form)
+  local reduction = reductions[value.node.name]
+  local text, names = lanes.combine(reduction, form_of(value, form))
+  lines[#lines + 1] = text
+  lines[#lines + 1] = string.format("local %s = %s", value.name, names[reduction.result or 1])
 end
 
 -- The lines for element # in a phase: what is kept, then what is read and computed.
@@ -282,9 +189,7 @@ local function phase_text(plan, phase, form)
     if is_now and value.is_row and not value.node.reduces then
       elementwise.append_node(lines, value.node, value.index)
     elseif is_now and value.node.reduces then
-      lines[#lines + 1] = string.format("local %s = %s", value.name,
-        elementwise.zero_of(value.dtype))
-      lines[#lines + 1] = combine_text(value, form)
+      append_reduction(lines, value, form)
     end
   end
   return lines
@@ -375,7 +280,9 @@ local function memory_text(plan, form)
     end
   end
   for _, value in ipairs(plan.values) do
-    if value.node and value.node.reduces then memory_of(value, form, lines) end
+    if value.node and value.node.reduces then
+      lanes.memory(reductions[value.node.name], form_of(value, form), lines)
+    end
   end
   return table.concat(lines, "\n  ")
 end

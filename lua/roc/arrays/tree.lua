@@ -10,13 +10,15 @@
 -- An array is seen as lines: `x[line][k]`.  One that is pending is computed while it is combined:
 -- its element is then a text, of the elements of the arrays that it depends on.
 --
--- A workgroup has a chunk of a line; a second launch combines 64 chunks of a line in a workgroup,
--- and so on until each line has one value.  A line of at most 64 elements is a work-item's, which
--- combines in the same order.
+-- A workgroup has a chunk of a line, or on GPUs four; a second launch combines 64 results of a line
+-- in a workgroup, and so on until each line has one value.  A line of at most 64 elements is a
+-- work-item's, which combines in the same order.
 local core = require "roc.core"
 local elementwise = require "roc.arrays.elementwise"
 local generated = require "roc.arrays.generated"
+local lanes = require "roc.arrays.lanes"
 local loops = require "roc.builders.loops"
+local marks = require "roc.builders.marks"
 local support = require "roc.builders.support"
 local views = require "roc.arrays.views"
 
@@ -26,89 +28,148 @@ local M = {}
 
 local LANES = 64
 local CHUNK = 4096
+local TILE_CHUNKS = 4 -- of a workgroup, on a GPU where there are many
 local COLUMNS_SIZE = 256 -- items of a workgroup that has lines side by side
 
--- A reduction combines one field or several (a value and its place).  In its texts `v`, `w` are the
--- first field of two operands, `v` that of the lower lane; `at_v`, `at_w` the second.  `in_order`
--- is the text for elements that follow each other, where it differs from `combine`.
-local FIELDS = { { "v", "w" }, { "at_v", "at_w" } }
+---What specs change: how many chunks are many, and the most workgroups of a launch that has all
+---levels, as they wait for each other at their ends.
+M.limits = { many_chunks = 2048, at_once = 2048 }
 
----The variables of all fields for an operand (1: the earlier), each formatted, joined by ", ".
----@param count integer
----@param operand integer
----@param format string
----@return string
-function M.each(count, operand, format)
-  local parts = {}
-  for f = 1, count do
-    parts[f] = string.format((string.gsub(format, "#", f)), FIELDS[f][operand])
-  end
-  return table.concat(parts, ", ")
-end
-
-local each = M.each
+local each = lanes.each
 
 -- How the lines of a level are reduced; the names are short, as kernels are found by them.
-local WORKGROUP, COLUMNS, ITEM = "workgroup", "columns", "item"
+local WORKGROUP, TILE, COLUMNS, ITEM = "workgroup", "tile", "columns", "item"
 local SIDE_BY_SIDE, SIDE_BY_SIDE_EXACT = "side by side", "side by side, exact"
 
 local TEXTS = {}
 
--- Lanes are combined from one half of 128 elements into the other.  The masks of their indices,
+-- Items are combined from one half of 128 elements into the other.  The masks of their indices,
 -- which change none, let the compiler eliminate the checks, and so run items side by side.
 TEXTS[WORKGROUP] = [[
 function($params)
   $shared
-  local lane, group = roc.get_local_id(1), roc.get_group_id(1)
+  local item, group = roc.get_local_id(1), roc.get_group_id(1)
   local n = $n
   local chunks = (n + $chunk - 1) // $chunk
   local line, before = (group - 1) // chunks + 1, (group - 1) % chunks * $chunk
   local live = math.min(n - before, $chunk)
   $indices
-  if $guard and lane <= live then
-    local k = before + lane
+  if $guard and item <= live then
+    local k = before + item
     $load_first
-    $first_rounds
-    for k = k + 64$after_rounds, before + live, 64 do
+    for k = k + 64, before + live, 64 do
       $load_next
       $in_order
     end
-    $part_lane = $first_fields
+    $part_item = $first_fields
   end
+$levels
+$finish
+end]]
+
+local LEVELS = [[
   for level = 0, 5 do
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     local from = (level & 1) * 64
     local left = (math.min(live, 64) - 1 >> level) + 1
     local half = left >> 1
-    if lane <= half then
+    if item <= half then
       local $first_fields = $part_left
       local $second_fields = $part_right
       $combine
       $part_next = $first_fields
     end
-    if lane == half + 1 and left & 1 == 1 then
+    if item == half + 1 and left & 1 == 1 then
       $part_next = $part_left
     end
+  end]]
+
+-- On GPUs a workgroup has 64 items for each of $chunks chunks.  Of a whole one all elements are
+-- loaded in a row, so that many are under way together.
+TEXTS[TILE] = [[
+function($params)
+  $shared_if_all
+  $memory
+  local item, group = roc.get_local_id(1), roc.get_group_id(1)
+  local lane, chunk = item - 1 & 63, item - 1 >> 6
+  local n = $n
+  local chunks = (n + $tile - 1) // $tile
+  local line, before = (group - 1) // chunks + 1, (group - 1) % chunks * $tile
+  local live = math.min(n - before, $tile)
+  local first = before + chunk * 4096 + lane + 1
+  $indices
+  if $guard and live == $tile then
+$each_of_item
+  elseif $guard and first <= n then
+    do
+      local k = first
+      $load_first
+      $accumulated = $first_fields
+    end
+    for k = first + 64, math.min(first + 4032, n), 64 do
+      local $first_fields = $accumulated
+      $load_next
+      $in_order
+      $accumulated = $first_fields
+    end
   end
-  if lane == 1 and line <= $lines and group <= #result1 then
-    $results = $part_one
-  end
+$combine_lanes
+$finish
 end]]
 
--- On GPUs 9 elements of a lane are loaded at a time: of the 64 of a whole chunk none is left after
--- the first one and these rounds.  A processor's vectors do not need them.
-local ROUND = 9
-local FIRST_ROUNDS = [[
-    for first = k + 64, before + live - 512, 576 do
-      $each_of_lane
+local FIRST_OF_ITEM = [[
+    do
+      local k = first
+      $load_first
+      $accumulated = $first_fields
     end]]
 
-local EACH_OF_LANE = [[
-      do
-        local k = first + (# - 1) * 64
-        $load_next
-        $in_order
-      end]]
+local NEXT_OF_ITEM = [[
+    do
+      local k = first + $distance
+      local $first_fields = $accumulated
+      $load_next
+      $in_order
+      $accumulated = $first_fields
+    end]]
+
+local FINISH = [[
+  if item == 1 and line <= $lines and group <= #result1 then
+    $results = $own_fields
+  end]]
+
+-- All levels of one line in a launch, for GPUs: the last of 64 workgroups to count combines their
+-- values, and then is one of the workgroups of the next level.  The values of all levels follow
+-- each other in `parts`.  The launch's number stands above a count, so that it counts from 0
+-- whatever was there before.
+local FINISH_ALL = [[
+  local counted = roc.shared.array(1, "int64")
+  local at, count, first_part, first_mark, goes_on = group, chunks, 0, 0, true
+  if item == 1 then $part_one = $own_fields end
+  while goes_on do
+    local node = at - 1 >> 6
+    local width = math.min(count - node * 64, 64)
+    if item == 1 then
+      local own, mark = first_part + at, first_mark + node + 1
+      if count == 1 and #result1 > 0 then $results_one = $part_one end
+      if count > 1 and own <= #parts1 and mark <= #marks then
+        $parts_own = $part_one
+        roc.mem_fence(roc.CLK_GLOBAL_MEM_FENCE)
+        roc.atomic.max(marks, mark, launch << 32)
+        counted[1] = roc.atomic.add(marks, mark, 1) - (launch << 32) + 1
+      end
+    end
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+    goes_on = count > 1 and counted[1] == width
+    if goes_on then
+      roc.mem_fence(roc.CLK_GLOBAL_MEM_FENCE)
+      local from = first_part + node * 64 + item
+      if item <= width and from <= #parts1 then $part_item = $parts_from end
+      first_part, first_mark, live = first_part + count, first_mark + (count + 63 >> 6), width
+      at, count = node + 1, count + 63 >> 6
+$levels
+    end
+  end]]
 
 -- A chunk of 32 lines is a workgroup's, for GPUs, where lines lie side by side: neighbouring items
 -- have neighbouring lines.  An item has 8 lanes of its line, an eighth of them (`strip`), and
@@ -280,6 +341,11 @@ function($params)
   end
 end]]
 
+---The `load` of a reduction that counts what is true.
+function M.load_condition(v, _, elements)
+  return string.format("local %s = 0\n      if %s then %s = 1 end", v, elements[1], v)
+end
+
 local function memory_text(reduction, kind, size, name)
   local lines = {}
   for f, dtype in ipairs(reduction.fields) do
@@ -329,7 +395,10 @@ function M.bounds_of(leaves, rank)
   return table.concat(conditions, " and "), #lengths > 1 and "math.min(" .. n .. ")" or n, extents
 end
 
-local function in_graph(graph)
+---The same of a graph of one line or several: `before` computes element `k` of a line.
+---@param graph table as core.run_pending has it
+---@return table
+function M.in_graph(graph)
   local rank, leaves = #graph.extents, elementwise.leaves(graph.leaves, graph.walks)
   local guard, n, extents = M.bounds_of(leaves, rank)
   local params = support.names("x", graph.leaves)
@@ -351,12 +420,11 @@ local function add_repeated(values, count)
       accumulated_next = distance and each(count, 1, "acc#[" .. lane + distance .. "]") }
     return (string.gsub(string.gsub(text, "#", lane), "%$([%a_]+)", lanes))
   end
-  local function of_lanes(text, lanes)
+  local function of_lanes(text)
     local parts = {}
-    for lane = 1, lanes or 8 do parts[lane] = of_lane(text, lane) end
+    for lane = 1, 8 do parts[lane] = of_lane(text, lane) end
     return table.concat(parts, "\n")
   end
-  values.each_of_lane = of_lanes(EACH_OF_LANE, ROUND)
   values.each_first, values.each_next = of_lanes(EACH_FIRST), of_lanes(EACH_NEXT)
   values.each_rest = of_lanes(EACH_REST)
   local pairs_of = {}
@@ -368,30 +436,52 @@ local function add_repeated(values, count)
   values.each_pair = table.concat(pairs_of, "\n")
 end
 
-local function has_rounds()
+local function is_gpu()
   local kind = core.current_device().kind
   return kind ~= "cpu" and kind ~= "sim"
 end
 
-local function text_of(reduction, template, chunk, load, source)
+-- Adds what TILE has beside the other templates, of so many chunks.
+local function add_tile(values, reduction, chunks)
+  local form, memory = { name = "", chunks = chunks, n = "live" }, {}
+  lanes.memory(reduction, form, memory)
+  values.tile, values.memory = chunks * CHUNK, table.concat(memory, "\n  ")
+  values.accumulated = lanes.accumulated(reduction, form)
+  local names
+  values.combine_lanes, names = lanes.combine(reduction, form)
+  values.own_fields = table.concat(names, ", ")
+  local parts = { FIRST_OF_ITEM }
+  for k = 2, CHUNK // LANES do
+    parts[k] = support.fill_in(NEXT_OF_ITEM, { distance = (k - 1) * LANES })
+  end
+  values.each_of_item = table.concat(parts, "\n")
+end
+
+-- The text of a template.  `chunk`: the elements of a workgroup or item, of TILE its chunks.
+local function text_of(reduction, template, chunk, load, source, has_all)
   local count = #reduction.fields
   local params = table.move(source.params, 1, #source.params, 1, {})
   table.move(support.names("result", count), 1, count, #params + 1, params)
+  if has_all then
+    table.move(support.names("parts", count), 1, count, #params + 1, params)
+    params[#params + 1] = "marks"
+  end
   params[#params + 1] = source.last
-  local are_in_rounds = has_rounds() and chunk == CHUNK
-  local one = template == ITEM and "line" or template == WORKGROUP and "group" or "at"
+  if has_all then params[#params + 1] = "launch" end
+  local is_of_groups = template == WORKGROUP or template == TILE
+  local one = template == ITEM and "line" or is_of_groups and "group" or "at"
+  local shared = memory_text(reduction, "shared", 2 * LANES)
   local values = {
     params = table.concat(params, ", "),
     n = source.n,
     lines = source.lines,
     indices = source.indices,
     guard = source.guard,
-    shared = memory_text(reduction, "shared", 2 * LANES),
+    shared = shared,
+    shared_if_all = has_all and shared or "",
     private = memory_text(reduction, "private", 7),
     strips = memory_text(reduction, "shared", COLUMNS_SIZE),
     accumulators = memory_text(reduction, "private", 8, "acc"),
-    first_rounds = are_in_rounds and FIRST_ROUNDS or "",
-    after_rounds = are_in_rounds and " + (live - lane) // 576 * 576" or "",
     lanes = memory_text(reduction, "private", LANES),
     chunk = chunk,
     load_first = source.before .. load("v", "at_v", source.elements),
@@ -401,31 +491,42 @@ local function text_of(reduction, template, chunk, load, source)
     first_fields = each(count, 1, "%s"),
     second_fields = each(count, 2, "%s"),
     part_lane = each(count, 1, "part#[lane]"),
-    part_left = each(count, 1, "part#[(from + 2 * lane - 2 & 127) + 1]"),
-    part_right = each(count, 1, "part#[(from + 2 * lane - 1 & 127) + 1]"),
+    part_left = each(count, 1, "part#[(from + 2 * item - 2 & 127) + 1]"),
+    part_right = each(count, 1, "part#[(from + 2 * item - 1 & 127) + 1]"),
     part_odd = each(count, 1, "part#[2 * lane - 1]"),
     part_even = each(count, 1, "part#[2 * lane]"),
     part_width = each(count, 1, "part#[width]"),
-    part_next = each(count, 1, "part#[(63 - from + lane & 127) + 1]"),
+    part_next = each(count, 1, "part#[(63 - from + item & 127) + 1]"),
     part_one = each(count, 1, "part#[1]"),
     part_level = each(count, 1, "part#[level]"),
     part_item = each(count, 1, "part#[item]"),
     part_other = each(count, 1, "part#[(item + 32 * distance - 1 & 255) + 1]"),
     accumulated_one = each(count, 1, "acc#[1]"),
     results = each(count, 1, "result#[" .. one .. "]"),
+    results_one = each(count, 1, "result#[1]"),
+    parts_own = each(count, 1, "parts#[own]"),
+    parts_from = each(count, 1, "parts#[from]"),
+    own_fields = each(count, 1, "part#[1]"),
+    levels = LEVELS,
+    finish = has_all and FINISH_ALL or FINISH,
   }
   add_repeated(values, count)
+  if template == TILE then add_tile(values, reduction, chunk) end
   return support.fill_in(TEXTS[template], values)
 end
 
-local WORKGROUP_SIZES = { [WORKGROUP] = LANES, [COLUMNS] = COLUMNS_SIZE } -- else any
+-- Items of a workgroup; nil: any.
+local function workgroup_of(template, chunk)
+  if template == TILE then return chunk * LANES end
+  return template == WORKGROUP and LANES or template == COLUMNS and COLUMNS_SIZE or nil
+end
 
--- The kernel of one level.
-local function kernel_of(reduction, template, chunk, load, inputs)
-  local key = string.format("%s %s %d %d %s", reduction.key, template, chunk, inputs, has_rounds())
+-- The kernel of one level, or of all.
+local function kernel_of(reduction, template, chunk, load, inputs, has_all)
+  local key = string.format("%s %s %d %d %s", reduction.key, template, chunk, inputs, has_all)
   return generated.kept(key, function()
-    local text = text_of(reduction, template, chunk, load, in_memory(inputs))
-    return generated.kernel(text, "", reduction.name, WORKGROUP_SIZES[template], true)
+    local text = text_of(reduction, template, chunk, load, in_memory(inputs), has_all)
+    return generated.kernel(text, "", reduction.name, workgroup_of(template, chunk), true)
   end)
 end
 
@@ -456,21 +557,42 @@ local function template_of(reduction, inputs, lines, n)
   return reduction.is_exact and SIDE_BY_SIDE_EXACT or SIDE_BY_SIDE
 end
 
--- Launches one level: inputs of lines by n, results of lines by chunks.
-local function level(reduction, inputs, results, lines, n, chunk, load)
+-- Lanes exchange no bool.
+local function has_lanes(reduction) return is_gpu() and reduction.fields[1].kind ~= "b" end
+
+-- The template of a level of n elements a line whose items are lanes of a chunk; and the chunk, as
+-- text_of has it.
+local function of_groups(reduction, n, chunk, tile)
+  if chunk == CHUNK and n >= CHUNK and has_lanes(reduction) then return TILE, tile end
+  return WORKGROUP, chunk
+end
+
+-- The arguments of a level: inputs that are read, arrays that are written.
+local function arguments(inputs, outputs)
   local args = {}
   for i, input in ipairs(inputs) do args[i] = support.input(input) end
-  for _, result in ipairs(results) do args[#args + 1] = support.output(result, true) end
+  for _, output in ipairs(outputs) do args[#args + 1] = support.output(output, true) end
+  return args
+end
+
+-- Launches one level: inputs of lines by n, results of lines by chunks, or (CHUNK) tiles of chunks.
+local function level(reduction, inputs, results, lines, n, chunk, load, tile)
+  local args = arguments(inputs, results)
   local template = template_of(reduction, inputs, lines, n)
-  local kernel = kernel_of(reduction, template, chunk, load, #inputs)
-  local chunks = (n + chunk - 1) // chunk
-  if template == ITEM then
-    kernel:forall(lines)(table.unpack(args))
-  elseif template == WORKGROUP then
-    kernel:launch({ groups = lines * chunks, workgroup = LANES }, table.unpack(args))
-  elseif template == COLUMNS then
-    kernel:launch({ groups = (lines + 31) // 32 * chunks, workgroup = COLUMNS_SIZE },
+  local chunks, size = (n + chunk - 1) // chunk, chunk
+  if template == WORKGROUP then
+    template, size = of_groups(reduction, n, chunk, tile)
+    chunks = (chunks + tile - 1) // tile
+  end
+  local kernel, workgroup = kernel_of(reduction, template, size, load, #inputs),
+    workgroup_of(template, size)
+  if template == COLUMNS then
+    kernel:launch({ groups = (lines + 31) // 32 * chunks, workgroup = workgroup },
       table.unpack(args))
+  elseif workgroup then
+    kernel:launch({ groups = lines * chunks, workgroup = workgroup }, table.unpack(args))
+  elseif template == ITEM then
+    kernel:forall(lines)(table.unpack(args))
   else
     kernel:forall(lines, chunks)(table.unpack(args))
   end
@@ -495,26 +617,97 @@ local function lines_of(array, axis)
   return (views.reshaped(moved, { lines, shape[axis] }))
 end
 
--- Of what is pending, the first level; false: the arrays are to be reduced as memory.
-local function reduce_pending(reduction, arrays, axis, results, lines, n)
+-- A launch over what is pending: the first level, or all levels.  False: the arrays are to be
+-- reduced as memory.
+local function reduce_pending(reduction, arrays, axis, outputs, lines, n, tile, launch)
+  local template, chunk = ITEM, CHUNK
+  if n > LANES then template, chunk = of_groups(reduction, n, CHUNK, tile) end
+  local workgroup = workgroup_of(template, chunk)
   local function fused(graph)
-    local is_short = n <= LANES
-    local text = text_of(reduction, is_short and ITEM or WORKGROUP, CHUNK, reduction.load,
-      in_graph(graph))
-    return generated.fresh(text, reduction.name, not is_short and LANES or nil)
+    local text = text_of(reduction, template, chunk, reduction.load, M.in_graph(graph),
+      launch ~= nil)
+    return generated.fresh(text, reduction.name, workgroup, true)
   end
   -- Columns are quicker to compute as memory, and then to reduce side by side.
   local are_columns = axis == 1 and arrays[1].ndim == 2
     and lie_side_by_side({ arrays[1]:transpose() }, lines, n)
-  local key = has_rounds() and reduction.key .. " in rounds" or reduction.key
-  return not are_columns and core.reduce_pending(key, arrays, axis, results, fused)
+  if are_columns then return false end
+  local key = string.format("%s %s %s %s", reduction.key, template == TILE, workgroup,
+    launch ~= nil)
+  local groups = workgroup and lines * ((n + tile * CHUNK - 1) // (tile * CHUNK)) or lines
+  return core.run_pending(key, arrays, axis, outputs, fused, groups, workgroup, lines, launch)
 end
 
--- The first level of arrays in memory.
-local function reduce_memory(reduction, arrays, axis, results, lines, n)
+local function inputs_of(arrays, axis)
   local inputs = {}
   for i, array in ipairs(arrays) do inputs[i] = lines_of(array, axis) end
-  level(reduction, inputs, results, lines, n, CHUNK, reduction.load)
+  return inputs
+end
+
+-- The first level: results of lines by tiles.
+local function reduce_first(reduction, arrays, axis, results, lines, n, tile)
+  if reduce_pending(reduction, arrays, axis, results, lines, n, tile) then return end
+  level(reduction, inputs_of(arrays, axis), results, lines, n, CHUNK, reduction.load, tile)
+end
+
+---The values of the chunks of one line.
+---@param reduction table as below
+---@param arrays roc.AnyArray[]
+---@param n integer > 0
+---@param is_device boolean
+---@return roc.AnyArray[] one a field
+function M.reduce_chunks(reduction, arrays, n, is_device)
+  local results = new_results(reduction, (n + CHUNK - 1) // CHUNK, is_device)
+  reduce_first(reduction, arrays, nil, results, 1, n, 1)
+  return results
+end
+
+local kept_marks = marks.new()
+
+-- One line in one launch of so many workgroups, on a GPU.  `run` makes it, of the arrays that the
+-- kernel writes and the launch's number.
+local function reduce_at_once(reduction, groups, run)
+  local results, parts, outputs = new_results(reduction, 1, true), {}, {}
+  local values, nodes, count = 0, 0, groups
+  while count > 1 do
+    values, count = values + count, (count + LANES - 1) // LANES
+    nodes = nodes + count
+  end
+  local of_nodes, launch = marks.next(kept_marks, nodes)
+  for f, dtype in ipairs(reduction.fields) do parts[f] = core.device_array(values, dtype) end
+  table.move(results, 1, #results, 1, outputs)
+  table.move(parts, 1, #parts, #outputs + 1, outputs)
+  outputs[#outputs + 1] = of_nodes
+  run(outputs, launch)
+  for _, part in ipairs(parts) do part:close() end
+  return results
+end
+
+-- All levels of arrays.
+local function reduce_all(reduction, arrays, axis, n, tile, tiles)
+  return reduce_at_once(reduction, tiles, function(outputs, launch)
+    if reduce_pending(reduction, arrays, axis, outputs, 1, n, tile, launch) then return end
+    local args = arguments(inputs_of(arrays, axis), outputs)
+    args[#arrays + #outputs] = outputs[#outputs] -- marks are not new
+    args[#args + 1] = launch
+    local template, chunk = of_groups(reduction, n, CHUNK, tile)
+    kernel_of(reduction, template, chunk, reduction.load, #arrays, true):launch(
+      { groups = tiles, workgroup = workgroup_of(template, chunk) }, table.unpack(args))
+  end)
+end
+
+-- All levels of the values of tiles.
+local function reduce_rest(reduction, values, count)
+  local inputs = {}
+  for f, value in ipairs(values) do inputs[f] = value:reshape(1, count) end
+  local groups = (count + LANES - 1) // LANES
+  return reduce_at_once(reduction, groups, function(outputs, launch)
+    local args = arguments(inputs, outputs)
+    args[#inputs + #outputs] = outputs[#outputs]
+    args[#args + 1] = launch
+    kernel_of(reduction, WORKGROUP, LANES, load_partial(#inputs), #inputs, true):launch(
+      { groups = groups, workgroup = LANES }, table.unpack(args))
+  end)
 end
 
 ---All levels of a host array on `cpu`, by the runtime, which waits for the array.
@@ -553,17 +746,26 @@ function M.reduce(reduction, arrays, axis, lines, n, is_device)
     return reduce_op(reduction, arrays[1], axis, lines)
   end
   local chunks = (n + CHUNK - 1) // CHUNK
-  local results = new_results(reduction, lines * chunks, is_device)
-  if not reduce_pending(reduction, arrays, axis, results, lines, n) then
-    if is_host then return reduce_op(reduction, arrays[1], axis, lines) end
-    reduce_memory(reduction, arrays, axis, results, lines, n)
+  local is_at_once = is_device and is_gpu() and lines == 1
+  local are_many = chunks >= M.limits.many_chunks
+  local tile = is_at_once and has_lanes(reduction) and are_many and TILE_CHUNKS or 1
+  local count = (chunks + tile - 1) // tile
+  if is_at_once and count > 1 and count <= M.limits.at_once then
+    return reduce_all(reduction, arrays, axis, n, tile, count)
   end
-  while chunks > 1 do
+  local results = new_results(reduction, lines * count, is_device)
+  if is_host and not reduce_pending(reduction, arrays, axis, results, lines, n, tile) then
+    return reduce_op(reduction, arrays[1], axis, lines)
+  elseif not is_host then
+    reduce_first(reduction, arrays, axis, results, lines, n, tile)
+  end
+  if is_at_once and count > LANES then return reduce_rest(reduction, results, count) end
+  while count > 1 do
     local inputs = {}
-    for f, result in ipairs(results) do inputs[f] = result:reshape(lines, chunks) end
-    n, chunks = chunks, (chunks + LANES - 1) // LANES
-    results = new_results(reduction, lines * chunks, is_device)
-    level(reduction, inputs, results, lines, n, LANES, load_partial(#reduction.fields))
+    for f, result in ipairs(results) do inputs[f] = result:reshape(lines, count) end
+    n, count = count, (count + LANES - 1) // LANES
+    results = new_results(reduction, lines * count, is_device)
+    level(reduction, inputs, results, lines, n, LANES, load_partial(#reduction.fields), 1)
   end
   return results
 end

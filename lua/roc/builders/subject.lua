@@ -7,6 +7,7 @@ local core = require "roc.core"
 local capture = require "roc.capture"
 local intrinsics = require "roc.intrinsics"
 local kernel = require "roc.kernel"
+local marks = require "roc.builders.marks"
 local source = require "roc.source"
 local support = require "roc.builders.support"
 
@@ -97,7 +98,7 @@ function M.new(builder, f, options)
     support.fail("bad argument #1 to '%s' (function expected, got %s)", builder, type(f))
   end
   local subject = setmetatable({ f = f, kernels = {}, kernels_of = {}, launches = {},
-    marks_of = setmetatable({}, { __mode = "k" }) }, Subject)
+    marks_of = marks.new() }, Subject)
   local path = capture.builtin_path(f)
   if path then
     subject.name, subject.is_builtin = path, true
@@ -219,27 +220,8 @@ function Subject:launch_of(groups, stream, key, names, make, ...)
   return launch
 end
 
-local MOST_LAUNCHES = 1 << 29 -- a number of which has room above 2 bits in the upper half of a mark
-
----Marks by which the workgroups of a launch find out about each other, and the launch's number,
----from 1 on.  They hold 0 at first, and later what other launches have left, also such as failed
----half-way: the number tells them apart.  Launches that name no stream share marks, which keeps
----their order.
----@param count integer
----@param stream? roc.Stream that the launch names
----@return roc.DeviceArray marks int64, `count` of them or more
----@return integer launch
-function Subject:marks(count, stream)
-  local life = core.device_life()
-  local key = stream or life
-  local kept = self.marks_of[key]
-  if not kept or kept.life ~= life or #kept.marks < count or kept.launch == MOST_LAUNCHES then
-    kept = { marks = core.device_array(count, "int64"):fill(0, stream), life = life, launch = 0 }
-    self.marks_of[key] = kept
-  end
-  kept.launch = kept.launch + 1
-  return kept.marks, kept.launch
-end
+---Marks for a launch of one of the function's kernels, and the launch's number.
+function Subject:marks(count, stream) return marks.next(self.marks_of, count, stream) end
 
 local MAX_RESULTS = 8
 

@@ -151,9 +151,9 @@ bool roc_expression_compute_reductions_of(lua_State *L, roc_buffer *buffer);
 const roc_array *roc_expression_push_view(lua_State *L, const roc_array *view);
 
 /* reduction.c */
-/* core.reduce_pending, the first launch of a reduction with what computes its array; see
+/* core.run_pending, a kernel that uses the elements of what it computes; see
  * roc/arrays/tree.lua. */
-int roc_expression_reduce(lua_State *L);
+int roc_expression_run_pending(lua_State *L);
 
 /* row_reduction.c */
 /* core.row_reduction(name): makes a reduction; see roc/arrays/rows.lua. */

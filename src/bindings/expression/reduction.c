@@ -1,18 +1,27 @@
-/* Reductions of arrays that are pending: the first pass of a reduction computes the elements that it
- * combines, and stores none of them.
+/* Kernels that compute elements of arrays that are pending, and use them, without storing them: the
+ * first pass of a reduction (lua/roc/arrays/tree.lua), and the selection of elements by a mask
+ * (compaction.lua beside it), which have the text for the elements.
  *
  * The arrays stay pending: what is reduced once is mostly needed for that alone.  What is needed
- * more often is computed again and kept, as any part of another kernel.  The text of the kernel, and
- * the tree in which elements combine, is that of lua/roc/arrays/tree.lua for arrays in memory. */
+ * more often is computed again and kept, as any part of another kernel. */
 #include <string.h>
 
 #include "bindings/device/device_bind.h"
 #include "bindings/expression/graph.h"
 
-enum { MAX_INPUTS = 2, LANES = 64 };
+enum { MAX_INPUTS = 2, MAX_ARRAYS = 5, MAX_NUMBERS = 2 };
 
-/* Arguments of core.reduce_pending. */
-enum { ARG_KEY = 1, ARG_INPUTS, ARG_AXIS, ARG_RESULTS, ARG_MAKE, ARG_COUNT = ARG_MAKE };
+/* Arguments of core.run_pending; numbers follow. */
+enum {
+  ARG_KEY = 1,
+  ARG_INPUTS,
+  ARG_AXIS,
+  ARG_ARRAYS,
+  ARG_MAKE,
+  ARG_GROUPS,
+  ARG_WORKGROUP,
+  ARG_COUNT = ARG_WORKGROUP + MAX_NUMBERS
+};
 
 /* Arrays of one shape, of which at least one is pending. */
 typedef struct subject {
@@ -107,7 +116,6 @@ static void push_key(lua_State *L, const subject *s, const plan *p) {
     luaL_addchar(&b, (char)p->roots[i].source);
     luaL_addchar(&b, (char)p->roots[i].index);
   }
-  luaL_addchar(&b, s->n <= LANES ? 's' : 'l');
   lua_pushvalue(L, ARG_KEY);
   luaL_addvalue(&b);
   luaL_pushresult(&b);
@@ -134,32 +142,43 @@ static void make_kernel(lua_State *L, const void *ud) {
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
-static const roc_array *check_result(lua_State *L, lua_Integer i) {
-  lua_rawgeti(L, ARG_RESULTS, i);
-  const roc_array *result = roc_test_any_array(L, -1);
-  if (!result || !result->buffer) luaL_error(L, "result #%I is no array", (LUAI_UACINT)i);
-  return result;
+static const roc_array *check_array(lua_State *L, lua_Integer i) {
+  lua_rawgeti(L, ARG_ARRAYS, i);
+  const roc_array *array = roc_test_any_array(L, -1);
+  if (!array || !array->buffer) luaL_error(L, "array #%I is none", (LUAI_UACINT)i);
+  return array;
 }
 
-/* Launches the kernel on top of the stack: a workgroup a chunk of a line, or an item a line.  False:
- * its code is not there yet. */
-static bool launch(lua_State *L, const subject *s, const plan *p) {
-  roc_kernel_operand operands[ROC_EXPRESSION_MAX_LEAVES + ROC_EXPRESSION_MAX_SCALARS + 4];
-  int kernel = lua_gettop(L);
-  uint32_t n = roc_graph_fill(&p->graph, &p->loops, operands);
-  uint64_t items = 0;
-  for (lua_Integer i = 1; i <= (lua_Integer)lua_rawlen(L, ARG_RESULTS) && i <= 2; i++) {
-    const roc_array *result = check_result(L, i);
-    operands[n] = (roc_kernel_operand){.source = result, .view = *result, .is_result = true};
+/* What the kernel takes beside the graph's leaves and numbers. */
+static uint32_t add_others(lua_State *L, roc_kernel_operand *operands, uint32_t n) {
+  lua_Integer count = (lua_Integer)lua_rawlen(L, ARG_ARRAYS);
+  luaL_argcheck(L, count <= MAX_ARRAYS, ARG_ARRAYS, "too many arrays");
+  for (lua_Integer i = 1; i <= count; i++) {
+    const roc_array *array = check_array(L, i);
+    operands[n] = (roc_kernel_operand){.source = array, .view = *array, .is_result = true};
     operands[n++].view.buffer = NULL;
-    items = (uint64_t)result->extents[0];
   }
-  operands[n++] = (roc_kernel_operand){.scalar = {.type = ROC_VT_INT, .as.i = s->lines}};
-  roc_ndrange range = {.grid = {items, 1, 1}, .local = {0, 1, 1}, .rank = 1};
-  if (s->n > LANES) {
-    range.grid[0] *= LANES;
-    range.local[0] = LANES;
+  for (int i = 1; i <= MAX_NUMBERS && !lua_isnil(L, ARG_WORKGROUP + i); i++) {
+    int64_t number = luaL_checkinteger(L, ARG_WORKGROUP + i);
+    operands[n++] = (roc_kernel_operand){.scalar = {.type = ROC_VT_INT, .as.i = number}};
   }
+  return n;
+}
+
+static roc_ndrange check_range(lua_State *L) {
+  uint64_t groups = (uint64_t)luaL_checkinteger(L, ARG_GROUPS);
+  uint32_t items = (uint32_t)luaL_optinteger(L, ARG_WORKGROUP, 0); /* 0: a group is an item */
+  return (roc_ndrange){
+      .grid = {groups * (items ? items : 1), 1, 1}, .local = {items, 1, 1}, .rank = 1};
+}
+
+/* Launches the kernel on top of the stack.  False: its code is not there yet. */
+static bool launch(lua_State *L, const plan *p) {
+  roc_kernel_operand
+      operands[ROC_EXPRESSION_MAX_LEAVES + ROC_EXPRESSION_MAX_SCALARS + MAX_ARRAYS + MAX_NUMBERS];
+  int kernel = lua_gettop(L);
+  uint32_t n = add_others(L, operands, roc_graph_fill(&p->graph, &p->loops, operands));
+  roc_ndrange range = check_range(L);
   roc_graph_note_pass(&p->graph);
   return roc_kernel_launch_operands(L, kernel, roc_current_device(L), NULL, &range, (roc_place){0},
                                     operands, n, roc_graph_may_be_later());
@@ -189,26 +208,28 @@ static bool run(lua_State *L) {
   int64_t work = s.lines * s.n * (p.graph.nnodes + 1);
   if (!roc_graph_find_kernel(L, work, make_kernel, &p)) return false;
   if (roc_expression_changes() != before) return false;
-  return launch(L, &s, &p);
+  return launch(L, &p);
 }
 
 /* The same arguments as below.  The collector is stopped. */
-static int reduce(lua_State *L) {
+static int run_uncollected(lua_State *L) {
   luaL_checkstack(L, 40, NULL);
   lua_pushboolean(L, run(L));
   return 1;
 }
 
-/* core.reduce_pending(key, inputs, axis or nil, results, make) -> whether the reduction's first
- * launch has been made, with results for all chunks of all lines.  If not, the inputs are to be
- * reduced as memory.  `key` tells apart what `make` depends on beside its argument. */
-int roc_expression_reduce(lua_State *L) {
+/* core.run_pending(key, inputs, axis or nil, arrays, make, groups, workgroup or nil, number …) ->
+ * whether a kernel has been launched that computes the inputs' elements and does with them what its
+ * text says.  If not, the inputs are to be used as memory.  `make` gives the kernel of a graph, and
+ * `key` tells apart what it depends on beside that.  The kernel takes the graph's leaves and numbers,
+ * the arrays, all of which it may write, and the numbers; without a workgroup, `groups` are items. */
+int roc_expression_run_pending(lua_State *L) {
   luaL_checktype(L, ARG_KEY, LUA_TSTRING);
   luaL_checktype(L, ARG_INPUTS, LUA_TTABLE);
-  luaL_checktype(L, ARG_RESULTS, LUA_TTABLE);
+  luaL_checktype(L, ARG_ARRAYS, LUA_TTABLE);
   luaL_checktype(L, ARG_MAKE, LUA_TFUNCTION);
   lua_settop(L, ARG_COUNT);
-  lua_pushcfunction(L, reduce);
+  lua_pushcfunction(L, run_uncollected);
   lua_insert(L, 1);
   return roc_expression_call_uncollected(L, ARG_COUNT, 1) == LUA_OK ? 1 : lua_error(L);
 }

@@ -1,0 +1,34 @@
+-- Marks by which the workgroups of a launch find out about each other, and the number of the
+-- launch, from 1 on.  Marks hold 0 at first, and later what other launches have left, also such as
+-- failed half-way: the number tells them apart.
+local core = require "roc.core"
+local support = require "roc.builders.support"
+
+support.library()
+
+local M = {}
+
+local MOST_LAUNCHES = 1 << 29 -- a number of which has room above 2 bits in the upper half of a mark
+
+---A place where marks are kept.
+---@return table
+function M.new() return setmetatable({}, { __mode = "k" }) end
+
+---The marks of the next launch.  Launches that name no stream share marks, which keeps their order.
+---@param kept table of M.new
+---@param count integer
+---@param stream? roc.Stream that the launch names
+---@return roc.DeviceArray marks int64, `count` of them or more
+---@return integer launch
+function M.next(kept, count, stream)
+  local life = core.device_life()
+  local own = kept[stream or life]
+  if not own or own.life ~= life or #own.marks < count or own.launch == MOST_LAUNCHES then
+    own = { marks = core.device_array(count, "int64"):fill(0, stream), life = life, launch = 0 }
+    kept[stream or life] = own
+  end
+  own.launch = own.launch + 1
+  return own.marks, own.launch
+end
+
+return M
