@@ -21,6 +21,7 @@
 -- so what the last one left there counts as nothing.
 local core = require "roc.core"
 local generated = require "roc.arrays.generated"
+local marks = require "roc.builders.marks"
 local support = require "roc.builders.support"
 
 support.library()
@@ -217,13 +218,19 @@ function(counts)
   if i <= #counts then counts[i] = 0 end
 end]]
 
+-- Counts the digits of all passes, and makes no tile's states count.  The last workgroup of a line
+-- makes of the counts how many elements come before those of a digit.
 local COUNT = [=[
-function(x, offsets)
-  local counts = roc.shared.array($passes * 256, "int32")
-  local item, n = roc.get_local_id(1), x.shape[2]
+function(x, offsets, states, marks, launch)
+  local counts, counted = roc.shared.array($passes * 256, "int32"), roc.shared.array(1, "int64")
+  local ends = roc.shared.array($size // 32, $wide)
+  local item, lane, lanes = roc.get_local_id(1), roc.lane_id(), roc.wavefront_size()
+  local wave, n = (item - 1) // lanes, x.shape[2]
   local groups = roc.get_num_groups(1) // x.shape[1]
   local line, group = (roc.get_group_id(1) - 1) // groups + 1, (roc.get_group_id(1) - 1) % groups
+  local digits = (line - 1) * $passes * 256
   for k = item, $passes * 256, $size do counts[k] = 0 end
+  for k = roc.get_global_id(1), #states, roc.get_global_size(1) do states[k] = 0 end
   roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
   if line <= x.shape[1] then
     for before = group * $tile, n - 1, groups * $tile do
@@ -240,8 +247,26 @@ $count_first
   end
   roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
   for k = item, $passes * 256, $size do
-    local at = (line - 1) * $passes * 256 + k
-    if counts[k] > 0 and at <= #offsets then roc.atomic.add(offsets, at, counts[k]) end
+    if counts[k] > 0 and digits + k <= #offsets then
+      roc.atomic.add(offsets, digits + k, counts[k])
+    end
+  end
+  roc.mem_fence(roc.CLK_GLOBAL_MEM_FENCE)
+  roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+  if item == 1 and line <= #marks then
+    roc.atomic.max(marks, line, launch << 32)
+    counted[1] = roc.atomic.add(marks, line, 1) - (launch << 32) + 1
+  end
+  roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+  if counted[1] == groups then
+    roc.mem_fence(roc.CLK_GLOBAL_MEM_FENCE)
+    for pass = 0, $passes - 1 do
+      local at, total = digits + pass * 256 + item, 0
+      if at <= #offsets then total = offsets[at] end
+$scan
+      if at <= #offsets then offsets[at] = start end
+      roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+    end
   end
 end]=]
 
@@ -255,16 +280,6 @@ local EACH_COUNT = [[
             roc.atomic.add(counts, pass * 256 + (key >> 8 * pass & 255) + 1, 1)
           end
         end]]
-
-local OFFSETS = [=[
-function(offsets)
-  local ends = roc.shared.array($size // 32, $wide)
-  local item, lane, lanes = roc.get_local_id(1), roc.lane_id(), roc.wavefront_size()
-  local wave, at, total = (item - 1) // lanes, roc.get_global_id(1), 0
-  if at <= #offsets then total = offsets[at] end
-$scan
-  if at <= #offsets then offsets[at] = start end
-end]=]
 
 local SWEEP = [=[
 function(x, offsets, states, pass$results)
@@ -383,7 +398,7 @@ local EACH_MOVED = [[
     end]]
 
 local TEXTS = { clear = CLEAR,
-  insert = INSERT, block = BLOCK, count = COUNT, offsets = OFFSETS, sweep = SWEEP,
+  insert = INSERT, block = BLOCK, count = COUNT, sweep = SWEEP,
   head = HEAD, first = FIRST, tally = TALLY, total = TOTAL, scan = SCAN, place = PLACE,
   whether_one = WHETHER_ONE, look_back = support.fill_in(LOOK_BACK, {
     each_state = support.repeated(EACH_STATE, WINDOW),
@@ -401,7 +416,7 @@ local REPEATED = {
 }
 
 -- Items of a workgroup, of the steps for which that matters.
-local WORKGROUPS = { block = SIZE, count = SIZE, offsets = SIZE, sweep = SWEEP_SIZE }
+local WORKGROUPS = { block = SIZE, count = SIZE, sweep = SWEEP_SIZE }
 
 -- The text of a step.  `form`: the dtype, is_descending, `each` elements of an item, `wide` (the
 -- dtype of counts of the whole array), `has_places`, `reads_places` (else an element's is where it
@@ -497,14 +512,15 @@ local function sort_short(bits, form, n, values, places)
   launch(n > RUN and "block" or "insert", form, lines, given(bits, values, places))
 end
 
--- How many elements of each line come before those of a digit, for each pass.
-local function count_digits(bits, form, lines, tiles, passes)
-  local offsets = core.device_array(lines * passes * SIZE, form.wide)
+local kept_marks = marks.new()
+
+-- How many elements of each line come before those of a digit, for each pass; and states of tiles
+-- that count as nothing.
+local function count_digits(bits, form, lines, tiles, offsets, states)
   launch("clear", form, #offsets, offsets)
   local groups = math.min(tiles, math.max(1, MOST_COUNTING // lines))
-  launch("count", form, lines * groups, bits, offsets)
-  launch("offsets", form, lines * passes, offsets)
-  return offsets
+  local of_lines, number = marks.next(kept_marks, lines)
+  launch("count", form, lines * groups, bits, offsets, states, of_lines, number)
 end
 
 -- A pass a digit, each from one array into the other.
@@ -513,9 +529,9 @@ local function sort_long(bits, form, n, values, places)
   local lines, passes = bits.shape[1], bits.dtype.itemsize
   local tile = SWEEP_SIZE * form.each
   local tiles = (n + tile - 1) // tile
-  local offsets <close> = count_digits(bits, form, lines, tiles, passes)
+  local offsets <close> = core.device_array(lines * passes * SIZE, form.wide)
   local states <close> = core.device_array(lines * tiles * SIZE, form.wide)
-  launch("clear", form, #states, states)
+  count_digits(bits, form, lines, tiles, offsets, states)
   local function spare(dtype, is_wanted)
     return is_wanted and core.device_array({ lines, n }, dtype) or nil
   end
