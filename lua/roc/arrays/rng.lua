@@ -43,6 +43,7 @@ local PHILOX = [[
 -- an item's next one is `items` further on.
 local BLOCK = [=[
 function(x, items, seed, sequence, first$params)
+$all_turns
   for turn = 0, $turns - 1 do
     local item = turn * items + roc.get_global_id(1) - 1
     local at, block = item * $count, first + item
@@ -57,6 +58,22 @@ $store_some
     end
   end
 end]=]
+
+-- Where several blocks of an item are whole, they are made side by side.
+local ALL_TURNS = [=[
+  if (($turns - 1) * items + roc.get_global_id(1)) * $count <= #x then
+$each_turn
+    return
+  end]=]
+
+local EACH_TURN = [=[
+    do
+      local item = (# - 1) * items + roc.get_global_id(1) - 1
+      local at, block = item * $count, first + item
+$philox
+$values
+$store_all
+    end]=]
 
 -- Words of 64 bits.
 local WIDE = [[
@@ -89,15 +106,17 @@ $square_of_radius
     local v$first, v$second = radius$i * cos$i, radius$i * sin$i]]
 
 -- u = (2 w + 1) / 2^33 = m / 2^left with m in [3/4, 3/2) and t = m - 1, of which `part` is the bits
--- after the point, of m or of 2 m: so no difference is rounded.
+-- after the point, of m or of 2 m: so no difference is rounded.  `top` is the place of the first
+-- bit of w, -1 without any.  The square is at least 2^-32: the last sum does not change it, and
+-- lets the compiler see that it is not small.
 local NARROW_SQUARE = [[
-    local zeros$i = roc.math.clz($a)
-    local moved$i = zeros$i & 31
-    local part$i = (($a << moved$i) << 1) + (1 << moved$i) & 0xffffffff
+    local top$i = 63 - roc.math.clz($a)
+    local part$i = ($a << 1 | 1) << (~top$i & 31) & 0xffffffff
     part$i = (part$i ~ 0x80000000) - 0x80000000
-    local left$i, m$i = zeros$i - 31, roc.float32(part$i) * 0x1p-32
-    if part$i < 0 then left$i, m$i = left$i - 1, m$i * 0.5 end
-    local square$i = roc.math.fma(roc.float32(left$i & 63), 1.3862943611198906, ($log) * m$i)]]
+    local left$i, m$i = 32.0 - roc.float32(top$i), roc.float32(part$i) * 0x1p-32
+    if m$i < 0.0 then left$i, m$i = left$i - 1.0, m$i * 0.5 end
+    local log$i = roc.math.fma(left$i, 1.3862943611198906, ($log) * m$i)
+    local square$i = math.abs(log$i) + 0x1p-60]]
 
 -- u = x / 2^62 with an odd x, and x = m * 2^e with m near 1, so that
 -- log u = 2 atanh(s) + (e - 62) log 2 with s = (m - 1) / (m + 1); x - 2^e is exact.
@@ -223,9 +242,12 @@ local function text_of(turns, count, params, philox, values)
     some[k] = string.format("      %sx[at + %d] = v%d%s", k > 1 and string.format(
       "if at + %d <= #x then ", k) or "", k, k, k > 1 and " end" or "")
   end
-  return (string.gsub(BLOCK, "%$([%a_]+)", { turns = turns, count = count, params = params,
-    philox = philox, values = values, store_some = table.concat(some, "\n"),
-    store_all = "      " .. table.concat(targets, ", ") .. " = " .. table.concat(all, ", ") }))
+  local texts = { turns = turns, count = count, params = params, philox = philox, values = values,
+    store_some = table.concat(some, "\n"),
+    store_all = "      " .. table.concat(targets, ", ") .. " = " .. table.concat(all, ", "),
+    all_turns = turns > 1 and ALL_TURNS or "" }
+  texts.each_turn = turns > 1 and support.repeated(EACH_TURN, turns) or ""
+  return support.fill_in(BLOCK, texts)
 end
 
 -- generators --------------------------------------------------------------------------------------
@@ -311,9 +333,11 @@ local function check_shape(shape, name, argument)
   return list
 end
 
--- Of uniform numbers GPUs compute what blocks have in common for two of them.  Others have more to
--- compute than that, and a processor's vectors take the blocks of an item one by one.
-local function turns_of(name) return name == "uniform" and support.is_gpu() and 2 or 1 end
+-- How many blocks an item makes.  GPUs compute what blocks have in common for all of them, and one
+-- while another waits for its results.  A processor's vectors take an item's blocks one by one.
+local TURNS = { uniform = 2, normal = 4, integers = 1 }
+
+local function turns_of(name) return support.is_gpu() and TURNS[name] or 1 end
 
 -- The kernel of a method, made once.
 local function kernel_of(method, turns)
