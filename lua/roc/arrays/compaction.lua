@@ -49,7 +49,9 @@ $each_vote
   local place = 0
   if group > 1 and group - 1 <= #ends then place = ends[group - 1] end
   for w = 1, wave do place = place + counts[w] end
+  if place >= 0 and place + count <= #found then
 $each_take
+  end
 end]]
 
 -- All loads come first, so that they are under way together.
@@ -68,11 +70,8 @@ local EACH_VOTE = [[
   count = count + roc.math.popcount(votes#)]]
 
 local EACH_TAKE = [[
-  if is_true# then
-    local at = place + roc.math.popcount(votes# & below) + 1
-    if at >= 1 and at <= $most then found[at] = v# end
-  end
-  place = place + roc.math.popcount(votes#)]]
+    if is_true# then found[place + roc.math.popcount(votes# & below) + 1] = v# end
+    place = place + roc.math.popcount(votes#)]]
 
 -- A name, what holds for element `k` of x, what a result is, and what the kernel takes.
 local MASK = { name = "mask", condition = "x[k]", element = "array[k]", params = { "x", "array" },
@@ -109,7 +108,7 @@ local function take_text(form, dtype)
   setmetatable(values, { __index = form })
   values.each_load = support.repeated(support.fill_in(EACH_LOAD, values), EACH)
   values.each_vote = support.repeated(EACH_VOTE, EACH)
-  values.each_take, values.most = support.repeated(EACH_TAKE, EACH), "#found"
+  values.each_take = support.repeated(EACH_TAKE, EACH)
   return support.fill_in(TAKE, values)
 end
 
