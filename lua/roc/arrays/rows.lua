@@ -2,8 +2,8 @@
 -- is computed of their results and of the rows, in one launch.
 --
 -- A workgroup has a row.  It has 64 items, lanes of the tree of sums (roc.arrays.tree), for each
--- chunk of 4096 elements, and each item keeps its elements: three quarters in registers, and the
--- others in shared memory, so that more rows are under way at a time.  So the row is read once,
+-- chunk of 4096 elements, and each item keeps its elements: some in registers, and the others in
+-- shared memory, so that more rows are under way at a time.  So the row is read once,
 -- however many reductions follow each other: what is computed before the first of them is phase 0,
 -- what needs its result phase 1, and so on.  A value of one phase that a later one needs is kept.
 local core = require "roc.core"
@@ -313,12 +313,20 @@ local function text_of(graph, plan, form)
       .. loops.outer_indices(form.rank, function(l) return extents[l] end) })
 end
 
+-- How many of an item's elements are in shared memory: a quarter; or so many that registers have
+-- room for four rows, where these are written, too, and shared memory has that room.
+local function count_shared(graph, items)
+  local many = graph.each * 9 // 16
+  local has_room = 4 * items * many * 4 <= core.current_device().shared_bytes
+  return graph.gives_rows and has_room and many or graph.each // 4
+end
+
 -- false: a workgroup cannot keep what it would have to.
 elementwise.rules.rows = function(graph)
   local items = graph.chunks * LANES
   local form = { chunks = graph.chunks, each = graph.each, is_whole = graph.is_whole,
     gives_rows = graph.gives_rows, rank = #graph.extents, items = items,
-    shared = graph.each // 4,
+    shared = count_shared(graph, items),
     most_words = items < MOST_ITEMS and MOST_WORDS or MOST_WORDS // 2 }
   local plan = plan_of(graph, form)
   if not plan then return false end

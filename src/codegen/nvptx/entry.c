@@ -11,7 +11,8 @@
 
 enum {
   CC_PTX_KERNEL = 71,
-  OTHER_REGISTERS = 32 /* of a kernel with private arrays, for indices and the like */
+  OTHER_REGISTERS = 32, /* of a kernel with private arrays, for indices and the like */
+  FOURTH_REGISTERS = 36 /* the same where a fourth block is to have room */
 };
 
 /* ---- the function -------------------------------------------------------------------------- */
@@ -91,7 +92,8 @@ static private_use count_private(const roc_cg *cg) {
 /* Whether so many blocks of the most items have registers for their private arrays, and for as much
  * else as kernels with such arrays use beside them. */
 static bool has_room(private_use use, uint64_t blocks, uint64_t most) {
-  return (use.registers + OTHER_REGISTERS) * blocks * most <= ROC_NVPTX_SM_REGISTERS;
+  uint64_t others = blocks < 4 ? OTHER_REGISTERS : FOURTH_REGISTERS;
+  return (use.registers + others) * blocks * most <= ROC_NVPTX_SM_REGISTERS;
 }
 
 /* How many blocks of the most items a multiprocessor should have room for; NULL: ptxas decides.
@@ -99,15 +101,17 @@ static bool has_room(private_use use, uint64_t blocks, uint64_t most) {
  * time in a loop of loads. A kernel whose items never meet gains more from loads that are asked for
  * together. Where blocks meet at barriers, one alone would leave nothing to do: that matters for
  * the largest, and for those whose private arrays would take all registers. Where these are most of
- * what an item has, a third block keeps more of memory's accesses under way. */
+ * what an item has, or much of it, a third or fourth block keeps more of memory's accesses under
+ * way. */
 static const char *least_blocks(const roc_cg *cg, meetings found, uint64_t most) {
   bool has_shared = roc_nvptx_state_of(cg)->shared_bytes > 0;
   if (!found.has_group) return has_shared ? NULL : "1";
   if (most == ROC_NVPTX_MAX_WORKGROUP) return "2";
   private_use use = count_private(cg);
   if (use.registers == 0 || !has_room(use, 2, most)) return NULL;
-  bool is_most = use.registers > OTHER_REGISTERS && !use.is_wide;
-  return is_most && has_room(use, 3, most) ? "3" : "2";
+  bool is_most = use.registers > OTHER_REGISTERS, is_much = 4 * use.registers > 3 * OTHER_REGISTERS;
+  if (is_much && !use.is_wide && has_room(use, 4, most)) return "4";
+  return is_most && !use.is_wide && has_room(use, 3, most) ? "3" : "2";
 }
 
 static void mark_function(roc_cg *cg, const roc_cg_field_list *fields) {
