@@ -33,7 +33,7 @@ local COLUMNS_SIZE = 256 -- items of a workgroup that has lines side by side
 
 ---What specs change: how many chunks are many, and the most workgroups of a launch that has all
 ---levels, as they wait for each other at their ends.
-M.limits = { many_chunks = 2048, at_once = 2048 }
+M.limits = { many_chunks = 256, at_once = 2048 }
 
 local each = lanes.each
 
