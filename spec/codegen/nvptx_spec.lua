@@ -117,11 +117,13 @@ describe("arithmetic for NVIDIA GPUs", function()
       check(root "a * a", scale, choice)
       check(root "a * x[2] + 1.0", scale, choice)
       check(root "math.abs(a) + 0x1p-101", scale, choice)
-      for _, of in ipairs { "a * a + 0.5", "a * a + x[2] * x[2] + 1e-9", "math.abs(a) + 0x1p-99" } do
+      for _, of in ipairs { "a * a + 0.5", "a * a + x[2] * x[2] + 1e-9",
+        "math.abs(a) + 0x1p-99" } do
         check(root(of), choice)
         check_not(root(of), scale)
       end
-      for _, of in ipairs { "roc.float32(n[1] & 255) + 1.0", "roc.float32(n[1] & 255) * -0.5 + 300.0" } do
+      for _, of in ipairs { "roc.float32(n[1] & 255) + 1.0",
+        "roc.float32(n[1] & 255) * -0.5 + 300.0" } do
         check_not(root(of), choice)
         check_not(root(of), scale)
       end
