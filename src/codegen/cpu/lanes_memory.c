@@ -100,14 +100,8 @@ static LLVMValueRef address(cpu_state *s, const roc_ir_inst *inst, uint32_t firs
 /* A load with a mask must not be joined with a select after a later store (quirk MASKED_LOAD). */
 static LLVMValueRef keep_in_place(cpu_state *s, const roc_ir_inst *inst, LLVMValueRef loaded) {
   const roc_cg *cg = s->cg;
-  const roc_ir_array *array = &cg->ir->arrays.items[inst->aux];
-  bool is_constant = array->kind == ROC_IR_ARRAY_CONST;
-  if (array->kind == ROC_IR_ARRAY_PARAM) {
-    const roc_ir_param *param = &cg->ir->params.items[array->param];
-    is_constant = !param->is_written && !param->type.is_alias;
-  }
   bool is_off = !roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_MASKED_LOAD);
-  return is_constant || is_off ? loaded : LLVMBuildFreeze(cg->b, loaded, "");
+  return is_off || cpu_is_never_written(s, inst->aux) ? loaded : LLVMBuildFreeze(cg->b, loaded, "");
 }
 
 /* Whether the processor has an instruction for the access to elements of the dtype. */
