@@ -125,8 +125,8 @@ static void chain_kernel(const void *kernarg, const roc_cpu_launch *launch, uint
   }
 }
 
-/* Groups of the lower half wait until one of the upper half has begun; shared[1]: how many had by then, from
- * shared[2] on: how often each has. */
+/* Groups of the lower half wait until one of the upper half has begun; shared[1]: how many had by
+ * then, from shared[2] on: how often each has. */
 static void halves_kernel(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
                           uint64_t end, void *shared, void *frame, roc_cpu_turn *turn) {
   (void)shared, (void)frame, (void)turn;
@@ -350,6 +350,12 @@ static roc_buffer *make_buffer(size_t count) {
   OK(roc_buffer_create_device(device, count * sizeof(int64_t), &buffer, &err));
   memset(roc_buffer_host(buffer), 0, count * sizeof(int64_t));
   return buffer;
+}
+
+static bool is_done(roc_rt_stream *stream) {
+  bool done = false;
+  OK(roc_rt_stream_query(stream, roc_rt_stream_last(stream), &done, &err));
+  return done;
 }
 
 static void open_null(void) {
