@@ -29,6 +29,7 @@ local INSIDE = {
   },
   ["ir"] = {
     { "check_walk loop_rounds", "a loop that is walked round by round holds loops" },
+    { "facts_bounds facts_products facts_prove", "products are compared factor by factor" },
   },
 }
 

@@ -232,6 +232,15 @@ static void put_constant_last(const roc_ir_facts *f, roc_ir_value *v) {
   v->args[1] = constant;
 }
 
+/* See has_product. */
+static bool makes_product(const roc_ir_facts *f, const roc_ir_value *v) {
+  bool is_sum = v->op == ROC_IR_ADD || v->op == ROC_IR_SUB;
+  if (v->type != ROC_VT_INT || (v->op != ROC_IR_MUL && !is_sum)) return false;
+  const roc_ir_value *a = &f->values.items[v->args[0]], *b = &f->values.items[v->args[1]];
+  bool multiplies = v->op == ROC_IR_MUL && a->op != ROC_IR_CONST && b->op != ROC_IR_CONST;
+  return multiplies || a->has_product || b->has_product;
+}
+
 uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint32_t *args) {
   if (inst->op == ROC_IR_LOAD && inst->type == ROC_VT_INT) {
     uint32_t id = roc_ir_facts_unknown(f, ROC_VT_INT);
@@ -252,7 +261,7 @@ uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint
   put_constant_last(f, &v);
   bool is_number = v.type == ROC_VT_INT || is_float(v.type);
   v.everywhere = is_number ? range_of_making(f, &v) : roc_ir_range_all;
-  v.has_product = roc_ir_facts_makes_product(f, &v);
+  v.has_product = makes_product(f, &v);
   bool is_constant = v.type == ROC_VT_INT && v.everywhere.low == v.everywhere.high;
   return is_constant ? roc_ir_facts_constant(f, v.everywhere.low) : intern(f, v);
 }
@@ -260,6 +269,11 @@ uint32_t roc_ir_facts_value(roc_ir_facts *f, const roc_ir_inst *inst, const uint
 uint32_t roc_ir_facts_constant(roc_ir_facts *f, int64_t k) {
   return intern(
       f, (roc_ir_value){.op = ROC_IR_CONST, .type = ROC_VT_INT, .k = k, .everywhere = {k, k}});
+}
+
+uint32_t roc_ir_facts_operation(roc_ir_facts *f, roc_ir_op op, uint32_t a, int64_t k) {
+  roc_ir_inst inst = {.op = (uint8_t)op, .type = ROC_VT_INT, .nargs = 2};
+  return roc_ir_facts_value(f, &inst, (uint32_t[]){a, roc_ir_facts_constant(f, k)});
 }
 
 uint32_t roc_ir_facts_extent(roc_ir_facts *f, uint32_t index, uint32_t dim) {
@@ -288,6 +302,11 @@ uint32_t roc_ir_facts_merge(roc_ir_facts *f, uint32_t test, uint32_t yes, uint32
                                   .nargs = 3,
                                   .args = {test, yes, no},
                                   .everywhere = roc_ir_range_join(a->everywhere, b->everywhere)});
+}
+
+bool roc_ir_facts_is_argument(const roc_ir_facts *f, uint32_t id) {
+  const roc_ir_value *v = &f->values.items[id];
+  return v->type == ROC_VT_INT && (v->op == ROC_IR_EXTENT || v->op == ROC_IR_PARAM);
 }
 
 /* ---- ranges ---- */
@@ -457,10 +476,28 @@ static void add_relation(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k, int
   if (is_new && depth > 0) add_to_parts(f, x.base, y.base, k, depth - 1);
 }
 
+/* a <= (u + k) // c, as c * a <= u + k. */
+static void add_quotient(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
+  enum { MOST = 1 << 30 };
+  int64_t c, end;
+  roc_ir_term x = roc_ir_facts_term(f, a), u = roc_ir_facts_term(f, b);
+  if (f->failed || !roc_ir_facts_takes_constant(f, &f->values.items[x.base], ROC_IR_MUL, &c))
+    return;
+  if (c < 2 || c > MOST || !roc_ir_facts_is_argument(f, u.base)) return;
+  if (f->values.items[u.base].everywhere.high > INT64_MAX / 2) return; /* the sum would wrap */
+  roc_ir_range of_x = f->values.items[x.base].everywhere;
+  bool may_wrap = of_x.low == INT64_MIN || of_x.high == INT64_MAX;
+  if (may_wrap || __builtin_add_overflow(k, u.offset, &end)) return;
+  if (__builtin_sub_overflow(end, x.offset, &end) || end < -MOST || end > MOST) return;
+  uint32_t part = f->values.items[x.base].args[0];
+  uint32_t sum = end ? roc_ir_facts_operation(f, ROC_IR_ADD, u.base, end) : u.base;
+  roc_ir_facts_add(f, part, roc_ir_facts_operation(f, ROC_IR_FLOORDIV, sum, c), 0);
+}
+
 void roc_ir_facts_add(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
   enum { MOST_PARTS = 8 }; /* of a minimum of minima */
   add_relation(f, a, b, k, MOST_PARTS);
-  roc_ir_facts_add_quotient(f, a, b, k);
+  add_quotient(f, a, b, k);
 }
 
 void roc_ir_facts_add_checked(roc_ir_facts *f, uint32_t a, uint32_t b) {

@@ -1,43 +1,16 @@
 /* See facts.h: what of the launch bounds a value. */
 #include "ir/facts_terms.h"
 
-enum { MOST = 1 << 30 };
-
-static uint32_t make(roc_ir_facts *f, roc_ir_op op, uint32_t a, int64_t k) {
-  roc_ir_inst inst = {.op = (uint8_t)op, .type = ROC_VT_INT, .nargs = 2};
-  return roc_ir_facts_value(f, &inst, (uint32_t[]){a, roc_ir_facts_constant(f, k)});
-}
-
-bool roc_ir_facts_is_argument(const roc_ir_facts *f, uint32_t id) {
-  const roc_ir_value *v = &f->values.items[id];
-  return v->type == ROC_VT_INT && (v->op == ROC_IR_EXTENT || v->op == ROC_IR_PARAM);
-}
-
-/* a <= (u + k) // c, as c * a <= u + k. */
-void roc_ir_facts_add_quotient(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k) {
-  int64_t c, end;
-  roc_ir_term x = roc_ir_facts_term(f, a), u = roc_ir_facts_term(f, b);
-  if (f->failed || !roc_ir_facts_takes_constant(f, &f->values.items[x.base], ROC_IR_MUL, &c))
-    return;
-  if (c < 2 || c > MOST || !roc_ir_facts_is_argument(f, u.base)) return;
-  if (f->values.items[u.base].everywhere.high > INT64_MAX / 2) return; /* the sum would wrap */
-  roc_ir_range of_x = f->values.items[x.base].everywhere;
-  bool may_wrap = of_x.low == INT64_MIN || of_x.high == INT64_MAX;
-  if (may_wrap || __builtin_add_overflow(k, u.offset, &end)) return;
-  if (__builtin_sub_overflow(end, x.offset, &end) || end < -MOST || end > MOST) return;
-  uint32_t part = f->values.items[x.base].args[0];
-  uint32_t sum = end ? make(f, ROC_IR_ADD, u.base, end) : u.base;
-  roc_ir_facts_add(f, part, make(f, ROC_IR_FLOORDIV, sum, c), 0);
-}
-
 void roc_ir_facts_add_multiple(roc_ir_facts *f, uint32_t a, uint32_t last, int64_t begin,
                                int64_t step) {
+  enum { MOST = 1 << 30 };
   roc_ir_term end = roc_ir_facts_term(f, last);
   bool is_near = end.offset > -MOST && end.offset < MOST && begin > -MOST && begin < MOST;
   if (f->failed || step > MOST || !is_near || !roc_ir_facts_is_argument(f, end.base)) return;
   if (f->values.items[end.base].everywhere.high > INT64_MAX / 2) return; /* sums would wrap */
-  uint32_t span = make(f, ROC_IR_ADD, end.base, end.offset - begin);
-  uint32_t multiple = make(f, ROC_IR_MUL, make(f, ROC_IR_FLOORDIV, span, step), step);
+  uint32_t span = roc_ir_facts_operation(f, ROC_IR_ADD, end.base, end.offset - begin);
+  uint32_t multiple = roc_ir_facts_operation(
+      f, ROC_IR_MUL, roc_ir_facts_operation(f, ROC_IR_FLOORDIV, span, step), step);
   roc_ir_facts_add(f, a, multiple, begin);
 }
 

@@ -48,13 +48,6 @@ static bool is_sum(const roc_ir_value *v) {
   return v->type == ROC_VT_INT && (v->op == ROC_IR_ADD || v->op == ROC_IR_SUB);
 }
 
-bool roc_ir_facts_makes_product(const roc_ir_facts *f, const roc_ir_value *v) {
-  if (v->type != ROC_VT_INT || (v->op != ROC_IR_MUL && !is_sum(v))) return false;
-  const roc_ir_value *a = &f->values.items[v->args[0]], *b = &f->values.items[v->args[1]];
-  bool multiplies = v->op == ROC_IR_MUL && a->op != ROC_IR_CONST && b->op != ROC_IR_CONST;
-  return multiplies || a->has_product || b->has_product;
-}
-
 static bool has_same_factors(const monomial *a, const monomial *b) {
   bool is_same = a->count == b->count;
   for (uint32_t i = 0; i < a->count && is_same; i++) is_same = a->factors[i] == b->factors[i];

@@ -20,6 +20,8 @@ typedef struct roc_ir_term {
 roc_ir_term roc_ir_facts_term(const roc_ir_facts *f, uint32_t id);
 
 uint32_t roc_ir_facts_constant(roc_ir_facts *f, int64_t k);
+/* Of a value and a constant. */
+uint32_t roc_ir_facts_operation(roc_ir_facts *f, roc_ir_op op, uint32_t a, int64_t k);
 
 /* Whether `v` is the operation with a constant *k as its second operand. */
 bool roc_ir_facts_takes_constant(const roc_ir_facts *f, const roc_ir_value *v, roc_ir_op op,
@@ -34,14 +36,10 @@ typedef struct roc_ir_proof {
 /* a <= b + k? */
 bool roc_ir_prove_le(roc_ir_proof *p, uint32_t a, uint32_t b, int64_t k, int depth);
 
-/* facts_products.c: whether a value has products, by its operands; and whether an `a` with products
- * is no more than b + k, such a `b` no less than -k. */
-bool roc_ir_facts_makes_product(const roc_ir_facts *f, const roc_ir_value *v);
+/* facts_products.c: whether an `a` with products is no more than b + k, such a `b` no less than
+ * -k. */
 bool roc_ir_prove_below_product(roc_ir_proof *p, uint32_t a, uint32_t b, int64_t k, int depth);
 bool roc_ir_prove_above_product(roc_ir_proof *p, uint32_t b, int64_t k, int depth);
-
-/* Where a product with a constant is compared with an argument: what that says of the factor. */
-void roc_ir_facts_add_quotient(roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k);
 
 /* An extent, or an integer argument. */
 bool roc_ir_facts_is_argument(const roc_ir_facts *f, uint32_t id);
