@@ -6,32 +6,36 @@
 /* The keys of elements of so many bits, and the elements of keys.
  *
  * Integers: the sign's bit exchanged, so that negative ones come first.  Floats: sign and magnitude
- * become one number; -0 is 0, and every NaN the greatest key.  Where a condition holds, all bits are
- * taken: branches would be mispredicted. */
-#define KEYS(BITS)                                                                        \
+ * become one number; -0 is 0, and every NaN the greatest key. */
+#define INTEGER_KEYS(BITS)                                                                \
   static inline uint##BITS##_t integer_key_##BITS(roc_sort_keys k, uint##BITS##_t bits) { \
     return (uint##BITS##_t)(bits ^ k.exchange);                                           \
   }                                                                                       \
   static inline uint##BITS##_t integer_of_##BITS(roc_sort_keys k, uint##BITS##_t key) {   \
     return (uint##BITS##_t)(key ^ k.exchange);                                            \
-  }                                                                                       \
-  static inline uint##BITS##_t float_key_##BITS(roc_sort_keys k, uint##BITS##_t bits) {   \
-    uint##BITS##_t sign = (uint##BITS##_t)k.sign, infinity = (uint##BITS##_t)k.infinity;  \
-    uint##BITS##_t magnitude = (uint##BITS##_t)(bits & ~sign), up = magnitude | sign;     \
-    uint##BITS##_t key = bits > sign ? (uint##BITS##_t) ~bits : up;                       \
-    key ^= (uint##BITS##_t)k.exchange;                                                    \
-    return magnitude > infinity ? (uint##BITS##_t)k.mask : key;                           \
-  }                                                                                       \
-  static inline uint##BITS##_t float_of_##BITS(roc_sort_keys k, uint##BITS##_t key) {     \
-    uint##BITS##_t sign = (uint##BITS##_t)k.sign;                                         \
-    key ^= (uint##BITS##_t)k.exchange;                                                    \
-    return key & sign ? key ^ sign : (uint##BITS##_t) ~key;                               \
   }
 
-KEYS(8)
-KEYS(16)
-KEYS(32)
-KEYS(64)
+#define FLOAT_KEYS(BITS)                                                                 \
+  static inline uint##BITS##_t float_key_##BITS(roc_sort_keys k, uint##BITS##_t bits) {  \
+    uint##BITS##_t sign = (uint##BITS##_t)k.sign, infinity = (uint##BITS##_t)k.infinity; \
+    uint##BITS##_t magnitude = (uint##BITS##_t)(bits & ~sign), up = magnitude | sign;    \
+    uint##BITS##_t key = bits > sign ? (uint##BITS##_t) ~bits : up;                      \
+    key ^= (uint##BITS##_t)k.exchange;                                                   \
+    return magnitude > infinity ? (uint##BITS##_t)k.mask : key;                          \
+  }                                                                                      \
+  static inline uint##BITS##_t float_of_##BITS(roc_sort_keys k, uint##BITS##_t key) {    \
+    uint##BITS##_t sign = (uint##BITS##_t)k.sign;                                        \
+    key ^= (uint##BITS##_t)k.exchange;                                                   \
+    return key & sign ? key ^ sign : (uint##BITS##_t) ~key;                              \
+  }
+
+INTEGER_KEYS(8)
+INTEGER_KEYS(16)
+INTEGER_KEYS(32)
+INTEGER_KEYS(64)
+FLOAT_KEYS(16)
+FLOAT_KEYS(32)
+FLOAT_KEYS(64)
 
 /* BITS: of an element; RECORD: the type of records with nothing but a key. */
 #define VALUES(BITS, KIND, RECORD)                                                            \
