@@ -27,7 +27,7 @@ local wanted = { table.unpack(arg, 2) }
 
 local device = roc.current_device()
 
--- Runs with the path of TURN.
+-- Builds a peer and runs it; the path of TURN comes after that.
 local function compiled(source, program, options)
   return ("nvcc -O3 -arch=native bench/peers/%s %s -o build/bench/%s >&2 && build/bench/%s"):format(
     source, options, program, program)
