@@ -164,7 +164,7 @@ local COUNTED = { name = "roc.Array [mask]", key = "[mask]", fields = { core.dty
 local function take_masked(mask, array, is_device)
   local n, dtype = #mask, array and array.dtype or core.dtypes.int64
   if n == 0 then return support.new_array(is_device, 0, dtype) end
-  local counts <close> = tree.reduce_chunks(COUNTED, { mask }, n, is_device)[1]
+  local counts <close> = tree.reduce_chunks(COUNTED, { mask }, n, true)[1]
   local ends <close> = ends_of(counts)
   local found = support.new_array(is_device, ends[#ends], dtype)
   if #found == 0 then return found end
