@@ -607,6 +607,21 @@ devices.each(function(device)
       end
     end)
 
+    it("keeps the sign of a zero that a loop and what follows it use", function()
+      local k = devices.kernel [[function(n, a, b)
+        local gid = roc.get_global_id(1) + (roc.get_global_id(2) - 1) * roc.get_global_size(1)
+        local zero = (math.mininteger ~ n) * 0.0
+        for x = 1, 2, 0.25 do
+          a[gid] = zero + zero
+          if true then break end
+        end
+        b[gid][1] = zero
+      end]]
+      local a, b = devices.zeros(4, "float64"), devices.zeros({ 4, 2 }, "float64")
+      devices.run(k, 4, { 0, a, b })
+      assert.equal("-0.0 -0.0", devices.table(a)[1] .. " " .. devices.table(b)[1][1])
+    end)
+
     it("divides a constant just below 2^32, or below 0", function()
       for _, numerator in ipairs { 4294967295, 4286578688, -65536, -1 } do
         local k = devices.kernel(("function(x, out) if x[1] >= -1 then out[1] = 1 else "

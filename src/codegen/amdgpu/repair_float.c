@@ -4,6 +4,8 @@
  *   ORDERED_NE_SELECT  the same choice between the bits of the two.
  *   SELECT_AND_BRANCH  a remainder of what LLVM does not know to be the same for all work-items: the
  *                      back end makes branches of it. For other branches: shared_conditions.h.
+ *   SIGN_OF_CONSTANT   a constant with the sign of a value that LLVM knows nothing of: else the code
+ *                      generator makes a constant of it, after phi_miscompiles.c has looked for such.
  *
  * The others get the sign of a zero wrong; where that does not count (fastmath) they stay:
  *
@@ -22,6 +24,17 @@ static bool is_remainder(roc_cg *cg, LLVMValueRef inst) {
 
 static void hide_dividend(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
   LLVMSetOperand(inst, 0, roc_amdgpu_opaque(cg, b, LLVMGetOperand(inst, 0)));
+}
+
+/* ---- constants with a sign ----------------------------------------------------------------- */
+
+static bool is_constant_with_sign(roc_cg *cg, LLVMValueRef inst) {
+  return roc_cg_is_call_of(inst, "llvm.copysign") && LLVMTypeOf(inst) == cg->t.f64 &&
+         LLVMIsConstant(LLVMGetOperand(inst, 0));
+}
+
+static void hide_sign(roc_cg *cg, LLVMBuilderRef b, LLVMValueRef inst) {
+  LLVMSetOperand(inst, 1, roc_amdgpu_opaque(cg, b, LLVMGetOperand(inst, 1)));
 }
 
 /* ---- 0.0 - x ------------------------------------------------------------------------------- */
@@ -132,5 +145,6 @@ const roc_cg_form roc_amdgpu_float_forms[] = {
     {ROC_QUIRK_PRODUCT_TO_HALF, is_product_to_half, rewrite_product_to_half},
     {ROC_QUIRK_ORDERED_NE_BALLOT, is_ballot_of_less_or_greater, rewrite_ballot},
     {ROC_QUIRK_SELECT_AND_BRANCH, is_remainder, hide_dividend},
+    {ROC_QUIRK_SIGN_OF_CONSTANT, is_constant_with_sign, hide_sign},
     {.matches = NULL},
 };
