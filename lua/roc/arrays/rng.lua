@@ -234,7 +234,7 @@ local function integer_values(is_wide)
     draws = table.concat(draws, "\n") }))
 end
 
-local function text_of(turns, count, params, philox, values)
+local function text_of(turns, count, params, philox, values, is_side_by_side)
   local all, some, targets = {}, {}, {}
   for k = 1, count do
     targets[k] = string.format("x[at + %d]", k)
@@ -245,8 +245,8 @@ local function text_of(turns, count, params, philox, values)
   local texts = { turns = turns, count = count, params = params, philox = philox, values = values,
     store_some = table.concat(some, "\n"),
     store_all = "      " .. table.concat(targets, ", ") .. " = " .. table.concat(all, ", "),
-    all_turns = turns > 1 and ALL_TURNS or "" }
-  texts.each_turn = turns > 1 and support.repeated(EACH_TURN, turns) or ""
+    all_turns = is_side_by_side and ALL_TURNS or "" }
+  texts.each_turn = is_side_by_side and support.repeated(EACH_TURN, turns) or ""
   return support.fill_in(BLOCK, texts)
 end
 
@@ -333,9 +333,12 @@ local function check_shape(shape, name, argument)
   return list
 end
 
--- How many blocks an item makes.  GPUs compute what blocks have in common for all of them, and one
--- while another waits for its results.  A processor's vectors take an item's blocks one by one.
+-- How many blocks an item makes.  GPUs compute what blocks have in common for all of them.  A
+-- processor's vectors take an item's blocks one by one.
 local TURNS = { uniform = 2, normal = 4, integers = 1 }
+
+-- Those of which a block waits long for its results: a GPU computes others meanwhile.
+local WAITS = { normal = true }
 
 local function turns_of(name) return support.is_gpu() and TURNS[name] or 1 end
 
@@ -344,7 +347,7 @@ local function kernel_of(method, turns)
   local key = string.format("rng %s %s %d", method.name, method.key, turns)
   return generated.kept(key, function()
     local text = text_of(turns, method.count, method.params or "", method.philox or PHILOX,
-      method.values())
+      method.values(), turns > 1 and WAITS[method.name])
     return generated.kernel(text, "", "roc.Rng " .. method.name)
   end)
 end
