@@ -11,8 +11,8 @@
 -- process, which gives the GPU back, comes after that.
 --
 -- The peers are started together, so that one is compiled or imported while another is measured;
--- who has the file TURN locked has the GPU, and ours comes last.  The last lines name the peers
--- that do not run here.
+-- the one that has locked the file TURN has the GPU, and ours comes last.  The last lines name the
+-- peers that do not run here.
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 local histogram = require "roc.kernels.histogram"

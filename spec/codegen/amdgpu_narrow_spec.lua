@@ -54,7 +54,7 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
       table.concat(lines, "\n"):match("[^\n]*" .. offset .. ", s%[%d+:%d+%]\n"):sub(1, -2))
   end)
 
-  it("adds offsets of 32 bits to bases in blocks behind a guard, too", function()
+  it("adds offsets of 32 bits to bases in blocks after a guard, too", function()
     local _, text = hot(kernel([[function(a, b, c)
       local i = roc.get_global_id(1)
       if i > #c then return end

@@ -82,7 +82,7 @@ static bool may_fail(const roc_ir_inst *inst) {
 }
 
 /* Whether a work-item that does not come to the end of the list may have work of its own to do, in
- * code that structured control flow puts behind it: it has left in front of the last instruction,
+ * code that structured control flow puts after it: it has left before the last instruction,
  * and not by a mere return, or goes around it. */
 static bool may_leave_work(const roc_cg *cg, const roc_ir_ids *ids) {
   for (uint32_t i = 0; i + 1 < ids->count; i++) {
@@ -117,8 +117,8 @@ bool roc_cg_is_final_choice(const roc_cg *cg, uint32_t id) {
   return false;
 }
 
-/* What the region assigns gets back what it held, so that the region behind it, as far as LLVM can
- * see, has the values of in front. */
+/* What the region assigns gets back what it held, so that the region after it, as far as LLVM can
+ * see, has the values from before. */
 static ROC_IR_WALKS void give_back(roc_cg *cg, uint32_t region, LLVMBasicBlockRef before) {
   roc_ir_walk w;
   LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->ctx);
