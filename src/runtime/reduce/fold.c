@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "base/cpu_level.h"
+
 #define PLAIN
 #if defined(__x86_64__)
 #define WIDE __attribute__((target("avx2")))
-#define HAS_WIDE __builtin_cpu_supports("avx2")
+#define HAS_WIDE (roc_cpu_level() >= ROC_CPU_AVX2)
 #else
 #define WIDE
 #define HAS_WIDE false

@@ -1,4 +1,4 @@
-/* Sorting unsigned integers by vectors, on processors that have AVX-512. */
+/* Sorting unsigned integers by vectors, on processors that have AVX-512, those of 32 bits with AVX2, too. */
 #ifndef ROC_RUNTIME_SORT_VECTORS_H
 #define ROC_RUNTIME_SORT_VECTORS_H
 
