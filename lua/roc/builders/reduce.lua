@@ -231,8 +231,9 @@ local function run_pass(one, x, results, more)
   end
 end
 
-local function run_once(subject, once, x, parts, result, init, stream)
+local function run_once(subject, once, x, result, init, dtype, stream)
   local marks, launch = subject:marks(1, stream)
+  local parts = subject:values(once.groups, dtype, stream)
   local parts_span = span_of(once.groups, 1)
   if init == nil then
     once.launch(support.input(x), parts, support.output(result), marks, launch, once.span,
@@ -260,15 +261,13 @@ end
 
 -- Puts f(init, x[1], …, x[n]) into result[1].
 local function run_plan(plan, x, result, init)
-  local first = plan.once or plan.first
-  if not first then
+  if plan.once then
+    return run_once(plan.subject, plan.once, x, result, init, plan.dtype, plan.stream)
+  elseif not plan.first then
     return run_pass(plan.last, x, result, init)
   end
-  local parts <close> = core.device_array(first.groups, plan.dtype)
-  if plan.once then
-    return run_once(plan.subject, first, x, parts, result, init, plan.stream)
-  end
-  run_pass(first, x, parts, support.output(result))
+  local parts <close> = core.device_array(plan.first.groups, plan.dtype)
+  run_pass(plan.first, x, parts, support.output(result))
   run_pass(plan.last, parts, result, init)
 end
 

@@ -223,6 +223,11 @@ end
 ---Marks for a launch of one of the function's kernels, and the launch's number.
 function Subject:marks(count, stream) return marks.next(self.marks_of, count, stream) end
 
+---Values for its workgroups, once there are marks for it.
+function Subject:values(count, dtype, stream)
+  return marks.values(self.marks_of, count, dtype, stream)
+end
+
 local MAX_RESULTS = 8
 
 local SAMPLES = { integer = 0, float = 0.5, boolean = false }
