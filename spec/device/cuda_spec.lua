@@ -96,6 +96,18 @@ describe("the cuda driver on a stand-in", function()
     is_balanced(counts)
   end)
 
+  it("is asked for no memory and for no progress between calls of roc.reduce", function()
+    local _, status, counts = run([[
+      local sum = roc.reduce(function(a, b) return a + b end)
+      local x, out = roc.device_array(100000, "float32"), roc.device_array(1, "float32")
+      for _ = 1, 50 do sum(x, { out = out }) end
+    ]])
+    assert.same({ 0, 50 }, { status, counts.cuLaunchKernel })
+    assert.is_true(counts.cuMemAllocFromPoolAsync < 10, counts.cuMemAllocFromPoolAsync)
+    assert.is_true(counts.cuEventRecord < 20, counts.cuEventRecord)
+    is_balanced(counts)
+  end)
+
   it("gives a GPU back after what was printed has been written", function()
     local script, awaited = os.tmpname(), os.tmpname()
     os.remove(awaited)
