@@ -4,6 +4,7 @@ local roc = require "roc"
 
 local TILE = 16
 local BLOCK, ROWS = 32, 8
+local MOST_GROUPS = 1 << 40 -- more than memory has blocks for
 
 local transpose = { TILE = TILE, BLOCK = BLOCK, ROWS = ROWS }
 
@@ -43,7 +44,8 @@ transpose.tiled = transpose.tiled_for(roc.float32)
 
 ---Makes the kernel for arrays of `dtype` in which a workgroup of BLOCK × ROWS items turns a block
 ---of BLOCK × BLOCK round: an item moves an element of every ROWSth row, all of which it asks for
----before the first one comes.
+---before the first one comes.  Workgroups that begin one after the other take blocks of `a` below
+---each other, which are beside each other in `b`: memory gains more from writes that are together.
 ---@param dtype roc.DType
 ---@param check? boolean false: an unchecked kernel
 ---@return roc.Kernel
@@ -51,8 +53,10 @@ function transpose.blocked_for(dtype, check)
   return roc.kernel(function(a, b)
     local block = roc.shared.array({ BLOCK, BLOCK + 1 }, dtype)
     local x, y = roc.get_local_id(1), roc.get_local_id(2)
-    local column0 = (roc.get_group_id(1) - 1) * BLOCK
-    local row0 = (roc.get_group_id(2) - 1) * BLOCK
+    local down = roc.get_num_groups(2)
+    local group = (roc.get_group_id(2) - 1) * roc.get_num_groups(1) + roc.get_group_id(1) - 1
+    group = group & MOST_GROUPS - 1 -- which changes none, but lets no sum here overflow
+    local row0, column0 = group % down * BLOCK, group // down * BLOCK
     if column0 + x <= a.shape[2] then
       for k = 0, BLOCK - ROWS, ROWS do
         if row0 + y + k <= a.shape[1] then block[y + k][x] = a[row0 + y + k][column0 + x] end
