@@ -66,6 +66,9 @@ sanitized=${SANITIZED:-$(for name in atomic combined control divergent element_w
   spec/kernels/library_spec.lua spec/lua/reduce_spec.lua spec/lua/scan_spec.lua
   spec/support/run_named.lua spec/support/run_examples.lua spec/arrays/sorting_spec.lua}
 
+# A warning of racecheck is about lanes of one wavefront whose order it cannot see: ptxas leaves out
+# bar.warp.sync where it knows that the lanes are together (sorts of lines that are one tile).
+#
 # The specs' own results; how many launches of how many kernels they made, of which so many have
 # names; and what the tool reports of each process. Errors of calls are left to roclua, whose specs
 # make some on purpose.
@@ -90,13 +93,17 @@ run_sanitizer() { # TOOL
       if (!seen[$0]++) { kernels++; named += !/^\[string/ }
     }
     / SUMMARY: / {
-      if (/ 0 (errors|hazards)/) clean++; else found++
-      for (i = 1; i < NF; i++) if ($(i + 1) ~ /^(error|hazard)/) errors += $i
+      gsub(/[(),]/, " ")
+      if (/ 0 errors/) clean++; else found++
+      for (i = 1; i < NF; i++) {
+        if ($(i + 1) ~ /^error/) errors += $i
+        if ($(i + 1) ~ /^warning/) warnings += $i
+      }
     }
     END {
       printf "%s reports: %d passed, %d failed, 0 skipped ", tool, clean, found + !(clean + found)
-      printf "(%d errors; %d launches of %d kernels, %d with names)\n", errors, launches, kernels,
-        named
+      printf "(%d errors, %d warnings; %d launches of %d kernels, %d with names)\n", errors,
+        warnings, launches, kernels, named
     }' | tee -a "$logs/summary"
 }
 

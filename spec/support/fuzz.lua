@@ -6,8 +6,9 @@
 --
 -- The parts: choice (random choices), scope (names in sight), expressions, places (where an item
 -- stores), statements, checks (statements that may fail), group (statements of a workgroup),
--- strides (loops by the size of the grid), tiles (sums that items keep in registers), case (all of
--- one), text (its source), run (running and comparing), shrink.
+-- strides (loops by the size of the grid), flat (rows of rows in arrays of one dimension), tiles
+-- (sums that items keep in registers), case (all of one), text (its source), run (running and
+-- comparing), shrink.
 local case = require "support.fuzz.case"
 local run = require "support.fuzz.run"
 local shrink = require "support.fuzz.shrink"

@@ -7,6 +7,7 @@
 local checks = require "support.fuzz.checks"
 local choice = require "support.fuzz.choice"
 local expressions = require "support.fuzz.expressions"
+local flat = require "support.fuzz.flat"
 local group = require "support.fuzz.group"
 local guards = require "support.fuzz.guards"
 local places = require "support.fuzz.places"
@@ -345,7 +346,7 @@ local STATEMENTS = {
   { 3, open_loop }, { 1, leave_nest }, { 1, private_array },
   { 1, row }, { 1, places.total }, { 1, own_atomic },
   { 6, checks.risk }, { 1, leave }, { 1, say }, { 7, together }, { 1, M.strided },
-  { 2, tiles.statement }, { 4, searches.statement },
+  { 2, tiles.statement }, { 4, searches.statement }, { 3, flat.statement },
 }
 
 -- Of kernels whose items go different ways: loops that they leave at different times, and jumps.
@@ -355,7 +356,7 @@ local DIVERGENT = {
   { 3, declare }, { 1, declare_later }, { 6, assign }, { 1, narrow }, { 2, assign_many },
   { 3, store }, { 1, results }, { 5, branch }, { 5, counted_loop }, { 6, open_loop },
   { 3, leave_nest }, { 1, private_array }, { 1, row }, { 1, places.total }, { 1, own_atomic },
-  { 4, checks.risk }, { 2, leave },
+  { 4, checks.risk }, { 2, leave }, { 2, flat.statement },
 }
 
 local SIMPLE = { { 2, assign }, { 3, store }, { 1, assign_many } }
