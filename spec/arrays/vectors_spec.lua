@@ -1,5 +1,6 @@
 -- Sorts and reductions of host arrays run in the runtime's own vector code, which a processor has
 -- in several versions: each gives the same bytes.
+local roc = require "roc"
 local programs = require "support.programs"
 
 -- Prints a hash of results for arrays of every length that the vectors treat in their own way.
@@ -36,7 +37,7 @@ for _, dtype in ipairs(dtypes) do
   end
 end
 for _, dtype in ipairs(dtypes) do
-  for _, shape in ipairs { { 3, 8 }, { 70, 9 }, { 200, 130 }, { 65, 1500 }, { 4500, 40 } } do
+  for _, shape in ipairs { { 3, 8 }, { 70, 9 }, { 200, 130 }, { 65, 1500 }, { 4500, 40 }, { 9000, 70 } } do
     local a = rng:integers(-50, 50, shape):astype(dtype)
     for axis = 1, 2 do
       local line = { axis = axis }
@@ -56,6 +57,18 @@ describe("vectors of the runtime", function()
       assert.matches("^%-?%d+$", printed)
       expected = expected or printed
       assert.are.equal(expected, printed, level)
+    end
+  end)
+
+  it("combine columns as lines, however rows lie and threads share them", function()
+    for _, shape in ipairs { { 70000, 9 }, { 5000, 130 }, { 4099, 1100 }, { 64, 70000 } } do
+      local a = roc.rng(2):normal(shape, "float32")
+      local lines = a:transpose():copy()
+      for _, op in ipairs { "sum", "var", "prod", "max", "argmin" } do
+        local columns = a[op](a, { axis = 1 }):copy()
+        assert.are.equal(lines[op](lines, { axis = 2 }):copy():tobytes(), columns:tobytes(),
+          ("%s of %d x %d"):format(op, shape[1], shape[2]))
+      end
     end
   end)
 end)

@@ -18,6 +18,7 @@
 #define T int64_t
 #define PLACE uint64_t
 #define IS_NAN(x) false
+#define ARE_NAN(x, y) false
 #define NAME(name) name##_i64
 #include "runtime/reduce/fold.def"
 #undef T
@@ -30,10 +31,12 @@
 #undef T
 #undef PLACE
 #undef IS_NAN
+#undef ARE_NAN
 #undef NAME
 #define T float
 #define PLACE uint32_t
 #define IS_NAN(x) ((x) != (x))
+#define ARE_NAN(x, y) __builtin_isunordered(x, y)
 #define NAME(name) name##_f32
 #include "runtime/reduce/fold.def"
 #undef T
@@ -47,12 +50,14 @@
 #undef T
 #undef PLACE
 #undef IS_NAN
+#undef ARE_NAN
 #undef NAME
 
 #define TARGET WIDE
 #define T int64_t
 #define PLACE uint64_t
 #define IS_NAN(x) false
+#define ARE_NAN(x, y) false
 #define NAME(name) name##_i64_wide
 #include "runtime/reduce/fold.def"
 #undef T
@@ -65,10 +70,12 @@
 #undef T
 #undef PLACE
 #undef IS_NAN
+#undef ARE_NAN
 #undef NAME
 #define T float
 #define PLACE uint32_t
 #define IS_NAN(x) ((x) != (x))
+#define ARE_NAN(x, y) __builtin_isunordered(x, y)
 #define NAME(name) name##_f32_wide
 #include "runtime/reduce/fold.def"
 #undef T

@@ -14,6 +14,8 @@ enum { FOLD_CHUNK = 4096, FOLD_LANES = 64 };
 typedef struct fold_functions {
   /* a chunk of one line, at least one element */
   void (*chunk)(const void *x, size_t n, bool is_product, void *out);
+  /* the sum of a chunk's products with another one's elements */
+  void (*dot)(const void *x, const void *y, size_t n, void *out);
   /* acc = acc + x, or acc * x, of n neighbouring lines */
   void (*row)(void *acc, const void *x, size_t n, bool is_product);
   /* combines neighbouring rows in pairs until one is left, the first */
@@ -25,7 +27,8 @@ typedef struct fold_functions {
    * place, of which `first` is that of element 0; `is_new`: there is no best yet */
   void (*extreme_chunk)(const void *x, size_t n, bool is_max, bool is_new, int64_t first,
                         void *best, int64_t *at_best);
-  /* the same of a row of neighbouring lines; places are unsigned integers of the class's size */
+  /* the same of a row of neighbouring lines; places are unsigned integers of the class's size, or
+   * NULL */
   void (*extreme_row)(void *best, void *at_best, const void *row, size_t n, bool is_max,
                       uint64_t at);
 } fold_functions;

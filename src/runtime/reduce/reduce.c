@@ -1,22 +1,32 @@
 /* See reduce.h.  Threads take lines; where there are fewer lines than threads, they take the chunks
  * of each line.  Lines that lie side by side, as the columns of a matrix do, are combined row by
- * row, as many as fit ROW_BYTES at a time. */
+ * row, as many as fit ROW_BYTES at a time; where these are fewer than threads, they take chunks. */
 #include "runtime/reduce.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/thread.h"
 #include "runtime/mask.h"
 #include "runtime/reduce/fold.h"
 
 enum {
-  PART_LEAST = 1 << 18, /* elements of a thread: fewer do not pay */
-  ROW_BYTES = 512,      /* of neighbouring lines that are combined together */
-  COLUMNS_LEAST = 8,    /* neighbouring lines: fewer are combined one by one */
-  BLOCKS_MOST = 1024,   /* of chunks of one line, whose results are kept */
-  ROWS_AHEAD = 8,       /* of the one that is combined */
-  LEVELS = 48,
+  PART_LEAST = 1 << 18,    /* elements of a thread: fewer do not pay */
+  ROW_BYTES = 4096,        /* of neighbouring lines that are combined together, at most */
+  NARROW_BYTES = 256,      /* likewise, in the order of memory */
+  EXTREMES_BYTES = 512,    /* of neighbouring lines whose extremes are found together, at most */
+  BLOCK_BYTES = 32 << 10,  /* of rows that lie one after the other and are combined as one */
+  CACHED_BYTES = 16 << 20, /* of memory that stays in a processor's caches */
+  PIECE = 512,             /* elements of a block that are loaded together */
+  ROW_LEAST = 256,         /* bytes of neighbouring lines that are left to a thread */
+  ROWS_AHEAD = 8,          /* of the one that is combined */
+  COLUMNS_LEAST = 8,       /* neighbouring lines: fewer are combined one by one */
+  BLOCKS_MOST = 1024,      /* of chunks of one line, whose results are kept */
+  COLUMN_BLOCKS_MOST = 64, /* likewise of lines side by side */
+  LEVELS = 48,             /* of chunks */
+  LANE_LEVELS = 7,
+  TREE_BYTES = 32 << 10, /* of rows that wait for their neighbours, and of what is combined now */
   MAX_LOOPS = ROC_ARRAY_MAX_RANK
 };
 
@@ -69,6 +79,7 @@ typedef struct job {
   int64_t line_at;  /* the line whose chunks the threads take */
   const void *mean; /* of that line, in the second pass; NULL: there is none yet */
   int64_t blocks, block_chunks;
+  char *block_rows; /* of lines side by side: the results of blocks */
   uint64_t block_values[BLOCKS_MOST];
   int64_t block_places[ROC_THREAD_PARTS];
 } job;
@@ -224,44 +235,39 @@ static void store(const job *j, int64_t result, const char *line, const void *va
   }
 }
 
-/* ---- the tree above chunks ----------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
-/* Rows of results of 1, 2, 4 … chunks, which wait for their neighbours. */
+/* Rows of results of 1, 2, 4 … lanes or chunks, which wait for their neighbours. */
 typedef struct tree {
   const job *job;
-  size_t width;
+  size_t width, nbytes; /* of a row */
   uint64_t count;
-  char levels[LEVELS][ROW_BYTES];
-  char pair[2 * ROW_BYTES];
+  char *levels;
 } tree;
 
-static void begin_tree(tree *t, const job *j, size_t width) {
-  t->job = j;
-  t->width = width;
-  t->count = 0;
+static tree begin_tree(const job *j, size_t width, void *levels) {
+  return (tree){.job = j, .width = width, .nbytes = width * j->class_bytes, .levels = levels};
 }
 
-/* row = levels[level] with row */
+/* row = the row that waits on the level with row */
 static void combine_level(tree *t, uint32_t level, char *row) {
-  size_t nbytes = t->width * t->job->class_bytes;
-  memcpy(t->pair, t->levels[level], nbytes);
-  memcpy(t->pair + nbytes, row, nbytes);
-  t->job->fold->rows(t->pair, 2, t->width, t->job->op.is_product);
-  memcpy(row, t->pair, nbytes);
+  char *waiting = t->levels + level * t->nbytes;
+  t->job->fold->row(waiting, row, t->width, t->job->op.is_product);
+  memcpy(row, waiting, t->nbytes);
 }
 
-/* Adds the results of the next chunk, which are overwritten. */
-static void add_chunk(tree *t, void *row) {
+/* Adds the next row, which is overwritten. */
+static void add_row(tree *t, void *row) {
   uint32_t level = 0;
   for (; t->count >> level & 1; level++) combine_level(t, level, row);
-  memcpy(t->levels[level], row, t->width * t->job->class_bytes);
+  memcpy(t->levels + level * t->nbytes, row, t->nbytes);
   t->count++;
 }
 
 static void end_tree(tree *t, char *row) {
   uint32_t level = 0;
   while (!(t->count >> level & 1)) level++;
-  memcpy(row, t->levels[level], t->width * t->job->class_bytes);
+  memcpy(row, t->levels + level * t->nbytes, t->nbytes);
   for (level++; t->count >> level; level++) {
     if (t->count >> level & 1) combine_level(t, level, row);
   }
@@ -278,12 +284,11 @@ static size_t chunk_size(const job *j, int64_t chunk) {
   return (size_t)(rest < FOLD_CHUNK ? rest : FOLD_CHUNK);
 }
 
-/* The products of a chunk's elements with those of the other array. */
-static void multiply_chunk(const job *j, const void *x, int64_t chunk, size_t n, void *out) {
-  uint64_t buffer[FOLD_CHUNK];
+/* The elements of the other array that a chunk is multiplied with. */
+static const void *load_other(const job *j, int64_t chunk, size_t n, void *buffer) {
   int64_t origin[ROC_ARRAY_MAX_RANK] = {chunk * FOLD_CHUNK};
   const roc_array *other = j->reduction->other;
-  j->fold->product(x, load(j, roc_array_at(other, origin), other->strides[0], n, buffer), n, out);
+  return load(j, roc_array_at(other, origin), other->strides[0], n, buffer);
 }
 
 static void fold_chunk(const job *j, const char *line, center c, int64_t chunk, void *out) {
@@ -296,10 +301,11 @@ static void fold_chunk(const job *j, const char *line, center c, int64_t chunk, 
   } else {
     const void *x = load(j, from, j->line.stride, n, buffer);
     if (j->op.is_dot) {
-      multiply_chunk(j, x, chunk, n, buffer);
-      x = buffer;
+      uint64_t others[FOLD_CHUNK];
+      j->fold->dot(x, load_other(j, chunk, n, others), n, out);
+    } else {
+      j->fold->chunk(terms_of(j, x, c, n, buffer), n, j->op.is_product, out);
     }
-    j->fold->chunk(terms_of(j, x, c, n, buffer), n, j->op.is_product, out);
   }
 }
 
@@ -310,12 +316,12 @@ static void fold_line(const job *j, const char *line, center c, int64_t first, i
     fold_chunk(j, line, c, first, out);
     return;
   }
-  tree t;
-  begin_tree(&t, j, 1);
+  uint64_t levels[LEVELS];
+  tree t = begin_tree(j, 1, levels);
   for (int64_t chunk = first; chunk < last; chunk++) {
     uint64_t value;
     fold_chunk(j, line, c, chunk, &value);
-    add_chunk(&t, &value);
+    add_row(&t, &value);
   }
   end_tree(&t, out);
 }
@@ -390,10 +396,10 @@ static void reduce_part(void *ud, uint32_t part) {
 }
 
 static void sum_in_parts(job *j, void *out) {
-  tree t;
+  uint64_t levels[LEVELS];
   roc_thread_each(j->parts, reduce_part, j);
-  begin_tree(&t, j, 1);
-  for (int64_t block = 0; block < j->blocks; block++) add_chunk(&t, &j->block_values[block]);
+  tree t = begin_tree(j, 1, levels);
+  for (int64_t block = 0; block < j->blocks; block++) add_row(&t, &j->block_values[block]);
   end_tree(&t, out);
 }
 
@@ -420,10 +426,10 @@ static void reduce_in_parts(job *j) {
 }
 
 /* Blocks of a power of two of chunks, so that the tree above them is the tree of all. */
-static void choose_blocks(job *j) {
+static void choose_blocks(job *j, int64_t most) {
   int64_t chunks = chunks_of(j);
   j->block_chunks = 1;
-  while ((chunks + j->block_chunks - 1) / j->block_chunks > BLOCKS_MOST) j->block_chunks *= 2;
+  while ((chunks + j->block_chunks - 1) / j->block_chunks > most) j->block_chunks *= 2;
   j->blocks = (chunks + j->block_chunks - 1) / j->block_chunks;
   if (j->blocks < j->parts) j->parts = (uint32_t)j->blocks;
 }
@@ -436,74 +442,170 @@ typedef struct columns {
   size_t width;
 } columns;
 
-/* Row k of the columns, of the class.  Rows may be pages apart, which the hardware does not
- * foresee: one that is needed soon is asked for. */
-static const void *load_row(const job *j, const columns *c, int64_t k, void *buffer) {
-  const char *row = element_at(j, c->line, k);
-  if (k + ROWS_AHEAD < j->line.extent) {
-    const char *soon = element_at(j, c->line, k + ROWS_AHEAD);
-    for (size_t at = 0; at < c->width * j->itemsize; at += 64) __builtin_prefetch(soon + at);
-  }
-  return load(j, row, 1, c->width, buffer);
+/* Asks for memory that is needed soon: rows may be pages apart, which the hardware does not
+ * foresee. */
+static void ask_for(const char *memory, size_t nbytes) {
+  for (size_t at = 0; at < nbytes; at += 64) __builtin_prefetch(memory + at);
 }
 
-static void fold_columns_chunk(const job *j, const columns *c, center means, int64_t chunk,
-                               char *rows) {
-  uint64_t buffer[ROW_BYTES / sizeof(uint64_t)];
-  size_t n = chunk_size(j, chunk), nbytes = c->width * j->class_bytes;
-  size_t lanes = n < FOLD_LANES ? n : FOLD_LANES;
-  for (size_t k = 0; k < n; k++) {
-    const void *x = load_row(j, c, chunk * FOLD_CHUNK + (int64_t)k, buffer);
-    x = terms_of(j, x, means, c->width, buffer);
-    char *acc = rows + k % FOLD_LANES * nbytes;
-    if (k < lanes) {
-      memcpy(acc, x, nbytes);
-    } else {
-      j->fold->row(acc, x, c->width, j->op.is_product);
+/* Row k of the columns, of the class. */
+static const void *load_row(const job *j, const columns *c, int64_t k, int64_t ahead,
+                            void *buffer) {
+  if (k + ahead < j->line.extent) {
+    ask_for(element_at(j, c->line, k + ahead), c->width * j->itemsize);
+  }
+  return load(j, element_at(j, c->line, k), 1, c->width, buffer);
+}
+
+/* How the rows of a chunk are combined. */
+typedef enum order {
+  BY_BLOCKS, /* they lie one after the other: those of all lanes as one row */
+  BY_LANES,  /* one lane after the other, of wide rows: what a lane has stays in the first cache */
+  IN_ORDER /* of narrow parts of rows: what all lanes have stays there, and memory is read in order */
+} order;
+
+static order order_of(const job *j) {
+  size_t nbytes = (size_t)j->columns.extent * j->class_bytes;
+  if (j->line.stride == j->columns.extent && nbytes <= BLOCK_BYTES / FOLD_LANES) return BY_BLOCKS;
+  size_t memory = (size_t)(j->line.extent * j->columns.extent) * j->itemsize;
+  return memory <= CACHED_BYTES ? BY_LANES : IN_ORDER;
+}
+
+/* Each gives the results of elements `first` to before `first` + n of each column, at most a chunk.
+ * `means`: a row of them, or nothing.  `levels`: room for those of lanes. */
+typedef void fold_rows(const job *j, const columns *c, center means, int64_t first, size_t n,
+                       char *row, char *levels);
+
+static void fold_by_blocks(const job *j, const columns *c, center means, int64_t first, size_t n,
+                           char *row, char *levels) {
+  (void)levels;
+  _Alignas(64) char acc[BLOCK_BYTES], centers[BLOCK_BYTES / FOLD_LANES + PIECE * sizeof(uint64_t)];
+  uint64_t buffer[PIECE];
+  size_t width = c->width, size = n * width, step = FOLD_LANES * width,
+         count = PIECE / width * width;
+  for (size_t i = 0; means.values && i < count; i += width) {
+    memcpy(centers + i * j->class_bytes, means.values, width * j->class_bytes);
+  }
+  const center all = {means.values ? centers : NULL, true};
+  for (size_t at = 0; at < size; at += step) {
+    const char *block = element_at(j, c->line, first) + at * j->itemsize;
+    size_t in_block = size - at < step ? size - at : step;
+    for (size_t i = 0; i < in_block; i += count) {
+      size_t piece = in_block - i < count ? in_block - i : count;
+      const void *x = load(j, block + i * j->itemsize, 1, piece, buffer);
+      x = terms_of(j, x, all, piece, buffer);
+      char *to = acc + i * j->class_bytes;
+      if (at == 0) {
+        memcpy(to, x, piece * j->class_bytes);
+      } else {
+        j->fold->row(to, x, piece, j->op.is_product);
+      }
     }
   }
-  j->fold->rows(rows, lanes, c->width, j->op.is_product);
+  j->fold->rows(acc, n < FOLD_LANES ? n : FOLD_LANES, width, j->op.is_product);
+  memcpy(row, acc, width * j->class_bytes);
 }
 
-/* The sums of the columns, as the first of `rows`. */
-static void sum_columns(const job *j, const columns *c, center means, char *rows) {
-  int64_t chunks = chunks_of(j);
-  tree t;
-  begin_tree(&t, j, c->width);
-  for (int64_t chunk = 0; chunk < chunks; chunk++) {
-    fold_columns_chunk(j, c, means, chunk, rows);
-    if (chunks > 1) add_chunk(&t, rows);
+static void fold_by_lanes(const job *j, const columns *c, center means, int64_t first, size_t n,
+                          char *row, char *levels) {
+  uint64_t buffer[ROW_BYTES / sizeof(uint64_t)];
+  tree t = begin_tree(j, c->width, levels);
+  for (size_t lane = 0; lane < FOLD_LANES && lane < n; lane++) {
+    for (size_t k = lane; k < n; k += FOLD_LANES) {
+      const void *x = load_row(j, c, first + (int64_t)k, FOLD_LANES, buffer);
+      x = terms_of(j, x, means, c->width, buffer);
+      if (k == lane) {
+        memcpy(row, x, c->width * j->class_bytes);
+      } else {
+        j->fold->row(row, x, c->width, j->op.is_product);
+      }
+    }
+    add_row(&t, row);
   }
-  if (chunks > 1) end_tree(&t, rows);
+  end_tree(&t, row);
+}
+
+static void fold_in_order(const job *j, const columns *c, center means, int64_t first, size_t n,
+                          char *row, char *levels) {
+  (void)levels;
+  _Alignas(64) char acc[FOLD_LANES * NARROW_BYTES];
+  uint64_t buffer[NARROW_BYTES / sizeof(uint64_t)];
+  size_t nbytes = c->width * j->class_bytes;
+  for (size_t k = 0; k < n; k++) {
+    const void *x = load_row(j, c, first + (int64_t)k, ROWS_AHEAD, buffer);
+    x = terms_of(j, x, means, c->width, buffer);
+    char *lane = acc + k % FOLD_LANES * nbytes;
+    if (k < FOLD_LANES) {
+      memcpy(lane, x, nbytes);
+    } else {
+      j->fold->row(lane, x, c->width, j->op.is_product);
+    }
+  }
+  j->fold->rows(acc, n < FOLD_LANES ? n : FOLD_LANES, c->width, j->op.is_product);
+  memcpy(row, acc, nbytes);
+}
+
+/* Results of chunks that wait for their neighbours, at most. */
+static int64_t levels_of(int64_t chunks) {
+  int64_t levels = 0;
+  for (; chunks > 0; chunks /= 2) levels++;
+  return levels;
+}
+
+/* The sums of chunks `first` to before `last` of the columns; `means`: theirs, or NULL. */
+static void sum_columns(const job *j, const columns *c, const void *means, int64_t first,
+                        int64_t last, char *row) {
+  static fold_rows *const folds[] = {fold_by_blocks, fold_by_lanes, fold_in_order};
+  _Alignas(64) char levels[TREE_BYTES];
+  const center known = {means, true};
+  tree t = begin_tree(j, c->width, levels + LANE_LEVELS * c->width * j->class_bytes);
+  for (int64_t chunk = first; chunk < last; chunk++) {
+    folds[order_of(j)](j, c, known, chunk * FOLD_CHUNK, chunk_size(j, chunk), row, levels);
+    if (last - first > 1) add_row(&t, row);
+  }
+  if (last - first > 1) end_tree(&t, row);
+}
+
+/* Their means, of their sums. */
+static void find_means(const job *j, const columns *c, const char *sums, char *means) {
+  for (size_t i = 0; i < c->width; i++) {
+    divide(j, sums + i * j->class_bytes, j->line.extent, means + i * j->class_bytes);
+  }
+}
+
+static void store_row(const job *j, const columns *c, const char *row) {
+  for (size_t i = 0; i < c->width; i++) {
+    store(j, c->result + (int64_t)i * j->columns.out, c->line + i * j->itemsize,
+          row + i * j->class_bytes, 0);
+  }
 }
 
 static void fold_columns(const job *j, const columns *c) {
-  _Alignas(64) char rows[FOLD_LANES * ROW_BYTES];
-  uint64_t means[ROW_BYTES / sizeof(uint64_t)];
-  const center none = {0};
-  sum_columns(j, c, none, rows);
+  _Alignas(64) char row[ROW_BYTES], means[ROW_BYTES];
+  sum_columns(j, c, NULL, 0, chunks_of(j), row);
   if (j->op.is_centered) {
-    for (size_t i = 0; i < c->width; i++) {
-      size_t at = i * j->class_bytes;
-      divide(j, rows + at, j->line.extent, (char *)means + at);
-    }
-    sum_columns(j, c, (center){means, true}, rows);
+    find_means(j, c, row, means);
+    sum_columns(j, c, means, 0, chunks_of(j), row);
   }
-  for (size_t i = 0; i < c->width; i++) {
-    store(j, c->result + (int64_t)i * j->columns.out, NULL, rows + i * j->class_bytes, 0);
-  }
+  store_row(j, c, row);
 }
 
 static void find_extremes(const job *j, const columns *c) {
-  uint64_t buffer[ROW_BYTES / sizeof(uint64_t)], best[ROW_BYTES / sizeof(uint64_t)];
+  uint64_t buffer[EXTREMES_BYTES / sizeof(uint64_t)], best[EXTREMES_BYTES / sizeof(uint64_t)];
   union {
-    uint32_t narrow[ROW_BYTES / sizeof(uint32_t)];
-    uint64_t wide[ROW_BYTES / sizeof(uint64_t)];
-  } places = {.wide = {0}};
-  memcpy(best, load(j, c->line, 1, c->width, buffer), c->width * j->class_bytes);
+    uint32_t narrow[EXTREMES_BYTES / sizeof(uint32_t)];
+    uint64_t wide[EXTREMES_BYTES / sizeof(uint64_t)];
+  } places;
+  void *at_best = is_value(j) ? NULL : &places;
+  memcpy(best, load_row(j, c, 0, ROWS_AHEAD, buffer), c->width * j->class_bytes);
+  if (at_best) memset(&places, 0, c->width * j->class_bytes);
   for (int64_t k = 1; k < j->line.extent; k++) {
-    const void *x = load_row(j, c, k, buffer);
-    j->fold->extreme_row(best, &places, x, c->width, j->op.is_max, (uint64_t)k);
+    const void *x = load_row(j, c, k, ROWS_AHEAD, buffer);
+    j->fold->extreme_row(best, at_best, x, c->width, j->op.is_max, (uint64_t)k);
+  }
+  if (!at_best) {
+    store_row(j, c, (const char *)best);
+    return;
   }
   for (size_t i = 0; i < c->width; i++) {
     uint64_t place = j->class_bytes == sizeof(uint32_t) ? places.narrow[i] : places.wide[i];
@@ -512,27 +614,89 @@ static void find_extremes(const job *j, const columns *c) {
   }
 }
 
-/* How many columns are combined together.  Where a row of them is a part of a longer one, rows lie so
- * far apart that they share few sets of the first cache, with the lanes: half of a row leaves these
- * there.  Elements that are converted first take longer than that. */
-static int64_t most_columns(const job *j) {
-  int64_t most = (int64_t)(ROW_BYTES / j->class_bytes);
-  return j->is_direct && j->columns.extent > most ? most / 2 : most;
+/* The bytes of the columns that are combined together, at most. */
+static int64_t most_bytes(const job *j) {
+  int64_t rows = LANE_LEVELS + levels_of(chunks_of(j)), most = TREE_BYTES / rows / 64 * 64;
+  if (j->op.is_extreme && j->columns.extent * (int64_t)j->class_bytes <= EXTREMES_BYTES) {
+    return EXTREMES_BYTES;
+  }
+  if (j->op.is_extreme || order_of(j) == IN_ORDER) return NARROW_BYTES;
+  return most < ROW_BYTES ? most : ROW_BYTES;
+}
+
+/* How many groups the columns are cut into, so that threads have equal shares. */
+static int64_t count_groups(const job *j) {
+  int64_t most = most_bytes(j), nbytes = j->columns.extent * (int64_t)j->class_bytes;
+  int64_t least = (nbytes + most - 1) / most, shares = (j->parts + j->count - 1) / j->count;
+  int64_t groups = (least + shares - 1) / shares * shares;
+  return nbytes / groups < ROW_LEAST ? least : groups;
+}
+
+static columns columns_at(const job *j, int64_t task, int64_t groups) {
+  columns c;
+  int64_t group = task % groups, first = j->columns.extent * group / groups;
+  c.line = find_line(j, task / groups, &c.result) + first * (int64_t)j->itemsize;
+  c.result += first * j->columns.out;
+  c.width = (size_t)(j->columns.extent * (group + 1) / groups - first);
+  return c;
 }
 
 static void reduce_columns(void *ud, uint32_t part) {
   const job *j = ud;
-  int64_t most = most_columns(j);
-  int64_t groups = (j->columns.extent + most - 1) / most, tasks = j->count * groups;
+  int64_t groups = count_groups(j), tasks = j->count * groups;
   int64_t end = begin_of(tasks, j->parts, part + 1);
   for (int64_t i = begin_of(tasks, j->parts, part); i < end; i++) {
-    columns c;
-    int64_t first = i % groups * most, rest = j->columns.extent - first;
-    c.line = find_line(j, i / groups, &c.result) + first * (int64_t)j->itemsize;
-    c.result += first * j->columns.out;
-    c.width = (size_t)(rest < most ? rest : most);
+    columns c = columns_at(j, i, groups);
     (j->op.is_extreme ? find_extremes : fold_columns)(j, &c);
   }
+}
+
+/* ---- few lines side by side, in parts -------------------------------------------------------- */
+
+static void sum_block_rows(void *ud, uint32_t part) {
+  const job *j = ud;
+  columns c = columns_at(j, j->line_at, 1);
+  int64_t last = begin_of(j->blocks, j->parts, part + 1);
+  for (int64_t block = begin_of(j->blocks, j->parts, part); block < last; block++) {
+    sum_columns(j, &c, j->mean, block * j->block_chunks, end_of_block(j, block),
+                j->block_rows + block * ROW_BYTES);
+  }
+}
+
+static void sum_columns_in_parts(job *j, const columns *c, char *row) {
+  _Alignas(64) char levels[TREE_BYTES];
+  tree t = begin_tree(j, c->width, levels);
+  roc_thread_each(j->parts, sum_block_rows, j);
+  for (int64_t block = 0; block < j->blocks; block++)
+    add_row(&t, j->block_rows + block * ROW_BYTES);
+  end_tree(&t, row);
+}
+
+static void reduce_columns_in_parts(job *j) {
+  _Alignas(64) char row[ROW_BYTES], means[ROW_BYTES];
+  columns c = columns_at(j, j->line_at, 1);
+  j->mean = NULL;
+  sum_columns_in_parts(j, &c, row);
+  if (j->op.is_centered) {
+    find_means(j, &c, row, means);
+    j->mean = means;
+    sum_columns_in_parts(j, &c, row);
+  }
+  store_row(j, &c, row);
+}
+
+/* Where there are fewer groups of columns than threads, and many chunks, threads take these.  False:
+ * nothing has happened. */
+static bool reduce_tall_columns(job *j) {
+  if (j->op.is_extreme || j->count * count_groups(j) >= j->parts || count_groups(j) > 1)
+    return false;
+  if (chunks_of(j) < 2) return false;
+  choose_blocks(j, COLUMN_BLOCKS_MOST);
+  j->block_rows = roc_alloc_pages((size_t)j->blocks * ROW_BYTES, 64);
+  if (!j->block_rows) return false;
+  for (j->line_at = 0; j->line_at < j->count; j->line_at++) reduce_columns_in_parts(j);
+  roc_free(j->block_rows);
+  return true;
 }
 
 /* ---- loops --------------------------------------------------------------------------------- */
@@ -615,11 +779,11 @@ void roc_reduce(const roc_reduction *reduction) {
   job j;
   plan(&j, reduction);
   if (j.columns.extent > 1) {
-    roc_thread_each(j.parts, reduce_columns, &j);
+    if (!reduce_tall_columns(&j)) roc_thread_each(j.parts, reduce_columns, &j);
   } else if (j.count >= j.parts) {
     roc_thread_each(j.parts, reduce_lines, &j);
   } else {
-    choose_blocks(&j);
+    choose_blocks(&j, BLOCKS_MOST);
     for (j.line_at = 0; j.line_at < j.count; j.line_at++) reduce_in_parts(&j);
   }
 }
