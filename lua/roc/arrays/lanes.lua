@@ -11,8 +11,18 @@ local LANES, CHUNK = 64, 4096
 
 -- A reduction combines one field or several (a value and its place).  In its texts `v`, `w` are the
 -- first field of two operands, `v` that of the lower lane; `at_v`, `at_w` the second.  `in_order`
--- is the text for elements that follow each other, where it differs from `combine`.
-local FIELDS = { { "v", "w" }, { "at_v", "at_w" } }
+-- is the text for elements that follow each other, where it differs from `combine`.  Those of
+-- several reductions in one (roc.arrays.joint) have numbers from the third field on.
+local FIELDS = setmetatable({ { "v", "w" }, { "at_v", "at_w" } }, { __index = function(fields, f)
+  fields[f] = { "v" .. f, "w" .. f }
+  return fields[f]
+end })
+
+---The variable of a field for an operand (1: the earlier).
+---@param f integer
+---@param operand integer
+---@return string
+function M.field(f, operand) return FIELDS[f][operand] end
 
 ---The variables of all fields for an operand (1: the earlier), each formatted, joined by ", ".
 ---@param count integer

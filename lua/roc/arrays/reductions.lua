@@ -2,9 +2,9 @@
 local core = require "roc.core"
 local dtypes = require "roc.arrays.dtypes"
 local elementwise = require "roc.arrays.elementwise"
+local joint = require "roc.arrays.joint"
 local options = require "roc.arrays.options"
 local places = require "roc.arrays.places"
-local rows = require "roc.arrays.rows"
 local support = require "roc.builders.support"
 local tree = require "roc.arrays.tree"
 
@@ -186,15 +186,19 @@ local function reduce_lines(reduction, name, dtype, arrays, axis, is_device)
   return tree.reduce(combined, arrays, axis, lines, n, is_device)[at]
 end
 
--- The values of rows, in the shape of the result, to be computed when they are needed; nil: they
+local function gives_array(array, read)
+  return read.keep or read.axis and array.ndim > 1
+end
+
+-- The values in the shape of the result, an array, to be computed when they are needed; nil: they
 -- are to be computed now.
 local function reduce_later(reduction, name, array, read, is_device)
-  local is_of_rows = is_device and read.axis == array.ndim and array.size > 0
-  if not is_of_rows or reduction.is_never_later then return nil end
+  if not is_device or not gives_array(array, read) then return nil end
+  if array.size == 0 or reduction.is_never_later then return nil end
   local combined = made_of(reduction, name, array.dtype)
   combined.later = combined.later
-    or rows.reduction(combined, reduction.name .. " " .. array.dtype.name)
-  return combined.later(array, combined.fields[combined.result or 1], read.keep)
+    or joint.later(combined, reduction.name .. " " .. array.dtype.name)
+  return combined.later(array, combined.fields[combined.result or 1], read.keep, read.axis)
 end
 
 -- Values of lines in the shape of the result; as they are where it is a number.
@@ -257,7 +261,8 @@ end
 local function variance(name, array, is_device, read, ddof)
   if dtypes.is_integer(array.dtype) then array = elementwise.astype(array, float64) end
   local kept = { axis = read.axis, keep = true }
-  local sums = reduce_later(REDUCTIONS.sum, name, array, kept, is_device)
+  local sums = gives_array(array, read)
+    and reduce_later(REDUCTIONS.sum, name, array, kept, is_device)
   if not sums then
     array:eval() -- it is needed twice
     sums = reduce_now(REDUCTIONS.sum, name, array, kept, is_device)

@@ -21,7 +21,10 @@ local M = {}
 local LANES = 64
 local MOST_WORDS = 128 -- registers for what an item keeps
 local MOST_ITEMS = 512 -- that have so many
-local reductions = {} -- by name: what the tree combines
+
+---By name, what the tree combines.
+M.reductions = {}
+local reductions = M.reductions
 
 -- texts -------------------------------------------------------------------------------------------
 
@@ -331,16 +334,6 @@ elementwise.rules.rows = function(graph)
   local plan = plan_of(graph, form)
   if not plan then return false end
   return generated.fresh(text_of(graph, plan, form), "roc.Array expression", items, true)
-end
-
----A function that makes a reduction of rows, which is computed when it is needed; it gives nil
----where that cannot be.
----@param reduction table as tree.reduce has it
----@param name string for each reduction and dtype
----@return fun(array: roc.AnyArray, dtype: roc.DType, keeps: boolean): roc.AnyArray?
-function M.reduction(reduction, name)
-  reductions[name] = reduction
-  return core.row_reduction(name)
 end
 
 return M

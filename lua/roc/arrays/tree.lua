@@ -542,10 +542,11 @@ local function lie_side_by_side(inputs, lines, n)
   return true
 end
 
-local function new_results(reduction, count, is_device)
+-- `given`: arrays that take the values of some fields, if these are the last.
+local function new_results(reduction, count, is_device, given)
   local results = {}
   for f, dtype in ipairs(reduction.fields) do
-    results[f] = support.new_array(is_device, count, dtype)
+    results[f] = given and given[f] or support.new_array(is_device, count, dtype)
   end
   return results
 end
@@ -558,7 +559,12 @@ local function template_of(reduction, inputs, lines, n)
 end
 
 -- Lanes exchange no bool.
-local function has_lanes(reduction) return is_gpu() and reduction.fields[1].kind ~= "b" end
+local function has_lanes(reduction)
+  for _, dtype in ipairs(reduction.fields) do
+    if dtype.kind == "b" then return false end
+  end
+  return is_gpu()
+end
 
 -- The template of a level of n elements a line whose items are lanes of a chunk; and the chunk, as
 -- text_of has it.
@@ -567,11 +573,14 @@ local function of_groups(reduction, n, chunk, tile)
   return WORKGROUP, chunk
 end
 
--- The arguments of a level: inputs that are read, arrays that are written.
+-- The arguments of a level: inputs that are read, arrays that are written.  One of these that is
+-- pending is not to be computed first.
 local function arguments(inputs, outputs)
   local args = {}
   for i, input in ipairs(inputs) do args[i] = support.input(input) end
-  for _, output in ipairs(outputs) do args[#args + 1] = support.output(output, true) end
+  for _, output in ipairs(outputs) do
+    args[#args + 1] = core.is_pending(output) and core.New(output) or support.output(output, true)
+  end
   return args
 end
 
@@ -599,8 +608,8 @@ local function level(reduction, inputs, results, lines, n, chunk, load, tile)
 end
 
 local function load_partial(count)
-  return function(v, at)
-    return string.format("local %s = %s", count == 1 and v or v .. ", " .. at,
+  return function(v)
+    return string.format("local %s = %s", each(count, v == "v" and 1 or 2, "%s"),
       each(count, 1, "x#[line][k]"))
   end
 end
@@ -666,8 +675,8 @@ local kept_marks = marks.new()
 
 -- One line in one launch of so many workgroups, on a GPU.  `run` makes it, of the arrays that the
 -- kernel writes and the launch's number.
-local function reduce_at_once(reduction, groups, run)
-  local results, parts, outputs = new_results(reduction, 1, true), {}, {}
+local function reduce_at_once(reduction, groups, given, run)
+  local results, parts, outputs = new_results(reduction, 1, true, given), {}, {}
   local values, nodes, count = 0, 0, groups
   while count > 1 do
     values, count = values + count, (count + LANES - 1) // LANES
@@ -684,8 +693,8 @@ local function reduce_at_once(reduction, groups, run)
 end
 
 -- All levels of arrays.
-local function reduce_all(reduction, arrays, axis, n, tile, tiles)
-  return reduce_at_once(reduction, tiles, function(outputs, launch)
+local function reduce_all(reduction, arrays, axis, n, tile, tiles, given)
+  return reduce_at_once(reduction, tiles, given, function(outputs, launch)
     if reduce_pending(reduction, arrays, axis, outputs, 1, n, tile, launch) then return end
     local args = arguments(inputs_of(arrays, axis), outputs)
     args[#arrays + #outputs] = outputs[#outputs] -- marks are not new
@@ -697,11 +706,11 @@ local function reduce_all(reduction, arrays, axis, n, tile, tiles)
 end
 
 -- All levels of the values of tiles.
-local function reduce_rest(reduction, values, count)
+local function reduce_rest(reduction, values, count, given)
   local inputs = {}
   for f, value in ipairs(values) do inputs[f] = value:reshape(1, count) end
   local groups = (count + LANES - 1) // LANES
-  return reduce_at_once(reduction, groups, function(outputs, launch)
+  return reduce_at_once(reduction, groups, given, function(outputs, launch)
     local args = arguments(inputs, outputs)
     args[#inputs + #outputs] = outputs[#outputs]
     args[#args + 1] = launch
@@ -739,8 +748,10 @@ end
 ---@param lines integer > 0
 ---@param n integer > 0, the elements of a line
 ---@param is_device boolean
+---@param given? table<integer, roc.DeviceArray> of shape {lines}, which take the values of fields,
+---and may be pending
 ---@return roc.AnyArray[] one a field, or that of the result alone, of shape {lines}
-function M.reduce(reduction, arrays, axis, lines, n, is_device)
+function M.reduce(reduction, arrays, axis, lines, n, is_device, given)
   local is_host = reduction.op and not is_device and core.current_device().kind == "cpu"
   if is_host and not core.is_pending(arrays[1]) then
     return reduce_op(reduction, arrays[1], axis, lines)
@@ -751,20 +762,20 @@ function M.reduce(reduction, arrays, axis, lines, n, is_device)
   local tile = is_at_once and has_lanes(reduction) and are_many and TILE_CHUNKS or 1
   local count = (chunks + tile - 1) // tile
   if is_at_once and count > 1 and count <= M.limits.at_once then
-    return reduce_all(reduction, arrays, axis, n, tile, count)
+    return reduce_all(reduction, arrays, axis, n, tile, count, given)
   end
-  local results = new_results(reduction, lines * count, is_device)
+  local results = new_results(reduction, lines * count, is_device, count == 1 and given)
   if is_host and not reduce_pending(reduction, arrays, axis, results, lines, n, tile) then
     return reduce_op(reduction, arrays[1], axis, lines)
   elseif not is_host then
     reduce_first(reduction, arrays, axis, results, lines, n, tile)
   end
-  if is_at_once and count > LANES then return reduce_rest(reduction, results, count) end
+  if is_at_once and count > LANES then return reduce_rest(reduction, results, count, given) end
   while count > 1 do
     local inputs = {}
     for f, result in ipairs(results) do inputs[f] = result:reshape(lines, count) end
     n, count = count, (count + LANES - 1) // LANES
-    results = new_results(reduction, lines * count, is_device)
+    results = new_results(reduction, lines * count, is_device, count == 1 and given)
     level(reduction, inputs, results, lines, n, LANES, load_partial(#reduction.fields), 1)
   end
   return results

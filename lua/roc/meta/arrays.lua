@@ -242,7 +242,7 @@ function Array:is_f_contiguous() end
 function Array:eval(stream) end
 
 ---Computes the elements of several arrays now. What those of one shape share is computed once, in
----one pass.
+---one pass; on GPUs so are reductions of arrays of one shape along the same axis.
 ---
 ---Example: `roc.eval(a * 2, a * 3)` gives `[6. 2. 4.], [9. 3. 6.]`.
 ---@param ... roc.AnyArray

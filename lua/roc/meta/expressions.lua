@@ -127,7 +127,8 @@ function roc.clip(a, low, high) end
 --
 -- Without `axis` a reduction gives a number, for which the call waits; with it, an array without
 -- that dimension. Elements are combined in one tree that depends on the shape alone, so that a
--- result is the same on every device.
+-- result is the same on every device. On GPUs several that are [wanted
+-- together](../arrays.md#when-an-operation-is-computed) are one pass.
 
 ---@class roc.ReductionOpts
 ---@field axis? integer the dimension to reduce; default: all elements, which gives a number

@@ -331,6 +331,14 @@ end
 
 step_of("reduce", 8, 1, in_order(function(p, a) return a[p:pick(REDUCTIONS)](a, options_of(a)) end))
 step_of("reduce several", 3, 3, in_order(function(_, a, b, c) return (a * b + c):sum() end))
+step_of("reduce together", 3, 2, in_order(function(p, a, b)
+  local options, results = { axis = options_of(a).axis, keep = true }, {}
+  for i = 1, 3 do
+    local of = p:pick { a, b, a + 1 }
+    results[i] = of[p:pick(REDUCTIONS)](of, options)
+  end
+  return (select(math.random(3), roc.eval(table.unpack(results))))
+end))
 step_of("softmax", 2, 1, in_order(function(_, a)
   local e = roc.math.exp(a - a:max { axis = a.ndim, keep = true })
   return e / e:sum { axis = a.ndim, keep = true }

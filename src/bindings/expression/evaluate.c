@@ -13,6 +13,7 @@
 #include "bindings/device/device_bind.h"
 #include "bindings/expression/expression.h"
 #include "bindings/expression/graph.h"
+#include "bindings/expression/joint.h"
 #include "bindings/expression/rows.h"
 #include "bindings/kernel/kernel_bind.h"
 
@@ -218,22 +219,71 @@ static progress compute_plain(lua_State *L, evaluation *v, roc_expression *e) {
   return done;
 }
 
+/* The reductions that are `e` or below it, with no other below, and those of what is wanted as well
+ * that one pass computes with the first of them. */
+static roc_joint find_joint(const evaluation *v, roc_expression *e) {
+  roc_joint joint = {0};
+  roc_joint_add(&joint, e);
+  if (v->is_alone) joint.count = joint.count > 0;
+  for (uint32_t i = 0; i < v->nwanted && joint.count > 0 && !v->is_alone; i++) {
+    roc_buffer *buffer = v->wanted[i]->buffer;
+    roc_expression *wanted = buffer ? roc_buffer_pending(buffer) : NULL;
+    if (wanted) roc_joint_add(&joint, wanted);
+  }
+  return joint;
+}
+
+static progress compute_joint(lua_State *L, evaluation *v, roc_joint *joint) {
+  roc_buffer *results[ROC_EXPRESSION_MAX_OUTPUTS];
+  roc_joint_check(L, joint);
+  for (uint32_t i = 0; i < joint->count; i++) {
+    hold(L, results[i] = joint->members[i]->result.buffer);
+  }
+  for (uint32_t i = 0; i < joint->count; i++) {
+    if (provide(L, v, &joint->members[i]->result)) continue;
+    if (i == 0) return NO_MEMORY;
+    joint->count = i;
+  }
+  uint32_t stored = roc_joint_run(L, joint);
+  for (uint32_t i = 0; i < stored; i++) end(COMPUTED, results[i]);
+  return COMPUTED;
+}
+
+/* Whether a kernel of rows computes it, if what it reduces is memory. */
+static bool is_of_row(const roc_expression *reduction) {
+  const roc_array *a = &reduction->operands[0].array;
+  uint32_t last = a->rank - 1;
+  return reduction->axis == last && roc_rows_fit(a->extents[last], a->strides[last]);
+}
+
+/* Reductions with no other below: several in one pass; else the one, with what it reduces, as rows;
+ * else what it reduces, which then is rows; else by the tree of reductions. */
+static progress compute_reductions(lua_State *L, evaluation *v, roc_expression *target,
+                                   roc_joint *joint) {
+  uint64_t before = roc_expression_changes();
+  roc_expression *reduction = joint->members[0];
+  if (joint->count > 1) return compute_joint(L, v, joint);
+  if (reduction != target) {
+    progress done = compute_rows(L, v, reduction);
+    if (done != NOTHING || roc_expression_changes() != before) return done;
+  }
+  roc_expression *reduced = roc_buffer_pending(reduction->operands[0].array.buffer);
+  if (reduced && is_of_row(reduction)) return compute_plain(L, v, reduced);
+  return compute_joint(L, v, joint);
+}
+
 /* Computes `e`, or something that it needs: parts that are worth storing, but for those that the
- * kernel of `e` stores; `e` with the reductions below it, as rows; else these, the innermost first,
- * each with what it reduces, or what it reduces. */
+ * kernel of `e` stores; `e` with the reductions below it, as rows, unless it is a reduction that one
+ * pass computes with others; else the innermost of these. */
 static progress advance(lua_State *L, evaluation *v, roc_expression *e) {
   const roc_expression *with = e->has_reduction || v->is_alone ? NULL : e;
   roc_expression *part = roc_graph_find_part(e, with), *target = part ? part : e;
   uint64_t before = roc_expression_changes();
-  progress done = compute_rows(L, v, target);
+  roc_joint joint = find_joint(v, target);
+  bool is_joint = joint.count > 1 && joint.members[0] == target;
+  progress done = is_joint ? NOTHING : compute_rows(L, v, target);
   if (done != NOTHING || roc_expression_changes() != before) return done;
-  roc_expression *reduction = roc_graph_find_reduction(target);
-  if (!reduction) return compute_plain(L, v, target);
-  if (reduction != target) done = compute_rows(L, v, reduction);
-  if (done != NOTHING || roc_expression_changes() != before) return done;
-  roc_expression *reduced = roc_buffer_pending(reduction->operands[0].array.buffer);
-  if (!reduced) luaL_error(L, "a reduction has no kernel");
-  return compute_plain(L, v, reduced);
+  return joint.count > 0 ? compute_reductions(L, v, target, &joint) : compute_plain(L, v, target);
 }
 
 /* (light userdata: an evaluation) -> nil, or, where memory is out, what holds the buffer.  The
@@ -345,6 +395,7 @@ int roc_expression_evaluate_early(lua_State *L, roc_buffer *buffer, roc_rt_strea
 bool roc_expression_compute_reductions_of(lua_State *L, roc_buffer *buffer) {
   if (!roc_buffer_device(buffer) || roc_expression_count_reductions() == 0) return false;
   const roc_expression_state *state = roc_expression_state_of(L);
+  if (state->nreducing > 0) return false;
   luaL_checkstack(L, 2, NULL);
   int top = lua_gettop(L);
   for (bool found = false;; found = true) {

@@ -147,6 +147,7 @@ bool roc_expression_begin(const roc_expression_call *call, uint32_t device, cons
   e->session = op->state->session;
   e->op = op;
   e->is_square = call->is_square;
+  e->axis = call->axis;
   e->place = call->place;
   e->device = device;
   e->noperands = op->noperands;

@@ -1,5 +1,5 @@
-/* Expressions: element-wise operations on arrays, and reductions of their rows on GPUs, that are
- * computed when their result is needed.
+/* Expressions: element-wise operations on arrays, and reductions of GPUs' arrays, that are computed
+ * when their result is needed.
  *
  * The result is an array whose buffer is pending (runtime/buffer.h), so that views share it, and gets
  * memory when it is computed.  An expression holds its operands' memory.  A write to that memory
@@ -28,6 +28,7 @@ enum { ROC_KIND_INTEGER = ROC_DT_COUNT_, ROC_KIND_FLOAT, ROC_KIND_BOOLEAN, ROC_K
 /* What a Lua state has of them: a userdata that lives as long as the state. */
 typedef struct roc_expression_state {
   bool is_off;             /* each operation is computed at once */
+  uint32_t nreducing;      /* calls of roc_joint_run, whose launches write no operand */
   roc_rt_session *session; /* does the copies of operands that are written */
   lua_CFunction at_close;  /* __gc of guards */
 } roc_expression_state;
@@ -40,7 +41,7 @@ typedef struct roc_operation {
   bool is_method;    /* the first operand must be an array */
   bool has_square;   /* a second operand that is a plain 2 makes it another operation */
   bool is_division;  /* of integers by 0 fails at run time */
-  bool is_reduction; /* of the one operand's rows: along its last dimension (rows.h) */
+  bool is_reduction; /* of the one operand's lines */
   int8_t results[];  /* by kinds: a dtype, or as in lib_expression.c */
 } roc_operation;
 
@@ -54,6 +55,7 @@ typedef struct roc_expression_call {
   uint8_t kinds[ROC_EXPRESSION_MAX_OPERANDS];
   bool is_square;
   bool is_expression; /* the arrays are those of an expression that is pending */
+  uint8_t axis;       /* of a reduction: see roc_expression */
   roc_place place;    /* of the operation, where its elements can make it fail */
 } roc_expression_call;
 
@@ -71,7 +73,9 @@ struct roc_expression {
   roc_rt_session *session; /* the state's */
   roc_operation *op;
   bool is_square;
-  uint64_t pass;        /* of the last kernel that computed it without storing it; 0: none */
+  uint8_t axis;  /* of a reduction, along which the lines are, from 0; the operand's rank: all
+                           its elements are one line */
+  uint64_t pass; /* of the last kernel that computed it without storing it; 0: none */
   uint32_t passes_left; /* how many more kernels may, before it is worth storing */
   uint32_t device;      /* the index of the one that computes it */
   bool has_failed;      /* a copy of an operand found no memory */
@@ -155,8 +159,8 @@ const roc_array *roc_expression_push_view(lua_State *L, const roc_array *view);
  * roc/arrays/tree.lua. */
 int roc_expression_run_pending(lua_State *L);
 
-/* row_reduction.c */
-/* core.row_reduction(name): makes a reduction; see roc/arrays/rows.lua. */
+/* later_reduction.c */
+/* core.later_reduction(name): makes a reduction; see roc/arrays/joint.lua. */
 int roc_expression_new_reduction(lua_State *L);
 
 /* graph.c.  A structure becomes one kernel when it has been computed that often: element by

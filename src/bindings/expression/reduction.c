@@ -9,7 +9,7 @@
 #include "bindings/device/device_bind.h"
 #include "bindings/expression/graph.h"
 
-enum { MAX_INPUTS = 2, MAX_ARRAYS = 5, MAX_NUMBERS = 2 };
+enum { MAX_INPUTS = ROC_EXPRESSION_MAX_OUTPUTS, MAX_ARRAYS = 13, MAX_NUMBERS = 2 };
 
 /* Arguments of core.run_pending; numbers follow. */
 enum {
@@ -144,9 +144,9 @@ static void make_kernel(lua_State *L, const void *ud) {
 
 static const roc_array *check_array(lua_State *L, lua_Integer i) {
   lua_rawgeti(L, ARG_ARRAYS, i);
-  const roc_array *array = roc_test_any_array(L, -1);
-  if (!array || !array->buffer) luaL_error(L, "array #%I is none", (LUAI_UACINT)i);
-  return array;
+  const roc_array_box *box = roc_test_array_box(L, -1); /* which may be pending: it is written */
+  if (!box || !box->array.buffer) luaL_error(L, "array #%I is none", (LUAI_UACINT)i);
+  return &box->array;
 }
 
 /* What the kernel takes beside the graph's leaves and numbers. */

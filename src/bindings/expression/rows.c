@@ -52,7 +52,8 @@ static bool is_node_in_rows(const roc_graph *g, uint32_t n, const roc_array *sha
   place of = place_of(&e->result, shape);
   if (e->op->is_reduction) {
     const roc_array *reduced = operand_array(g, g->operands[n][0]);
-    return of != OTHER && of != ROWS && place_of(reduced, shape) == ROWS;
+    bool is_of_rows = e->axis + 1u == reduced->rank && place_of(reduced, shape) == ROWS;
+    return is_of_rows && of != OTHER && of != ROWS;
   }
   if (of == OTHER) return false;
   for (uint32_t i = 0; i < e->noperands; i++) {

@@ -13,14 +13,18 @@
 
 /* ---- roc.In, Out, InOut ---- */
 
-static int wrap_argument(lua_State *L, roc_kernel_mode what) {
-  roc_check_array(L, 1);
+static int wrap_given(lua_State *L, roc_kernel_mode what) {
   roc_kernel_mode *mode = lua_newuserdatauv(L, sizeof *mode, 1);
   *mode = what;
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
   luaL_setmetatable(L, ROC_META_ARG);
   return 1;
+}
+
+static int wrap_argument(lua_State *L, roc_kernel_mode what) {
+  roc_check_array(L, 1);
+  return wrap_given(L, what);
 }
 
 static int arg_in(lua_State *L) {
@@ -32,9 +36,11 @@ static int arg_out(lua_State *L) {
 static int arg_inout(lua_State *L) {
   return wrap_argument(L, (roc_kernel_mode){.copies_in = true, .copies_out = true});
 }
-/* core.New: of what roclua itself has made for the result. */
+/* core.New: of what roclua itself has made for the result.  What is pending is not computed: it is
+ * the kernel that does. */
 static int arg_new(lua_State *L) {
-  return wrap_argument(L, (roc_kernel_mode){.copies_out = true, .is_new = true});
+  luaL_argcheck(L, roc_test_array_box(L, 1), 1, "an array expected");
+  return wrap_given(L, (roc_kernel_mode){.copies_out = true, .is_new = true});
 }
 
 /* ---- reading ---- */
@@ -153,7 +159,7 @@ static bool read_arg(lua_State *L, reader *r, int idx) {
   }
   const roc_array *a = &array->array;
   if (!a->buffer) bad_argument(L, r, "the array is closed");
-  if (evaluate(L, r, a)) return false;
+  if (!(mode && mode->is_new) && evaluate(L, r, a)) return false;
   v->array = a;
   declare(L, r, v);
   if (roc_buffer_device(a->buffer)) {
