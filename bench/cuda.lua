@@ -214,9 +214,9 @@ end)
 
 row("transpose", 8192 >> shift // 2, function(n, check)
   local a, b = floats { n, n }, floats { n, n }
-  local groups = groups_of(n, transpose.BLOCK)
-  local kernel = transpose.blocked_for(roc.float32, check)[{ { groups, groups },
-    { transpose.BLOCK, transpose.ROWS } }]
+  local groups = groups_of(n, transpose.WIDE)
+  local kernel = transpose.wide_for(roc.float32, check)[{ { groups, groups },
+    { transpose.WIDE, transpose.EACH } }]
   return function() kernel(a, b) end
 end)
 

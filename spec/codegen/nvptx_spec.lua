@@ -635,3 +635,66 @@ end
     check_not(dump("strided", ""), "%.v4")
   end)
 end)
+
+describe("neighbours that an item of the NVPTX target asks for", function()
+  local TYPES = "(float32[:], float32[:])"
+  local LINE = "function(x, y) local i = (roc.get_global_id(1) - 1) * 4 if i + 4 <= #y then "
+    .. "local a, b, c, d = x[i + %d], x[i + %d], x[i + %d], x[i + %d] "
+    .. "y[i + 1], y[i + 2], y[i + 3], y[i + 4] = a, b, c, d end end"
+
+  local function line(shift)
+    return LINE:format(1 + shift, 2 + shift, 3 + shift, 4 + shift)
+  end
+
+  it("are one access where arrays lie at multiples of 16 bytes, and else are not", function()
+    for _, is_checked in ipairs { true, false } do
+      local text = asm(line(0), TYPES, { check = is_checked })
+      check(text, "ld%.global%.nc%.v4%.b32", "st%.global%.v4%.b32", "ld%.global%.nc%.b32")
+      assert.is_true(count(text, "st%.global%.b32") >= 4)
+      if ptxas.has "sm_90" then ptxas.assemble(text, "sm_90") end
+    end
+    local text = asm("function(x, y) local i = roc.get_global_id(1) * 2 "
+      .. "y[i + 1], y[i + 2] = x[i + 1], x[i + 2] end", "(float64[:], float64[:])",
+      { check = false })
+    check(text, "ld%.global%.nc%.v2%.b64", "st%.global%.v2%.b64")
+  end)
+
+  it("are one access in rows, and in a loop by multiples", function()
+    local text = asm("function(x, y) local r = roc.get_global_id(1) "
+      .. "for i = 0, x.shape[2] - 4, 4 do "
+      .. "y[r] = y[r] + x[r][i + 1] + x[r][i + 2] + x[r][i + 3] + x[r][i + 4] end end",
+      "(float32[:,:], float32[:])", { check = false })
+    check(text, "ld%.global[%.%w]*%.v4%.[bf]32", "ld%.global[%.%w]*%.[bf]32")
+  end)
+
+  it("are not there twice where they begin at other places, overlap or have strides", function()
+    local text = asm("function(x, y) local i = roc.get_global_id(1) "
+      .. "y[i] = x[i + 1] + x[i + 2] + x[i + 3] + roc.lane_id() end", TYPES, { check = false })
+    check_not(text, "global[%.%w]*%.v[24]")
+    assert.equal(1, count(text, "st%.global"))
+    text = asm(line(0), (TYPES:gsub("%]", "] strided")), { check = false })
+    check_not(text, "global[%.%w]*%.v[24]")
+    assert.equal(4, count(text, "ld%.global"))
+    local ir = [[
+kernel k(x.0: float32[1] c written%s) contract
+  array x.0 = param x.0
+  %%0: int = global_id 0
+  %%1: int = const 2
+  %%2: int = mul %%0 %%1
+  %%3: int = const 1
+  %%4: int = add %%2 %%3
+  %%5: int = add %%2 %%1
+  %%6: f32 = const 7
+  store x.0 %%6 %%4
+  store x.0 %%6 %%5
+end
+]]
+    local function stores(alias)
+      return core.testing.compiler.ir_dump(ir:format(alias), "sm_90", "asm")
+    end
+    check(stores "", "st%.global%.v2", "st%.global%.b32")
+    assert.equal(2, count(stores " alias", "st%.global%.b32"))
+    text = asm(line(1), TYPES, { check = false })
+    check_not(text, "ld%.global[%.%w]*%.v4")
+  end)
+end)

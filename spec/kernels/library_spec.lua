@@ -61,18 +61,25 @@ devices.each(function(device)
       end)
     end
 
-    it("blocked transpose turns rows into columns, whole blocks and edges", function()
-      local transpose = require "roc.kernels.transpose"
-      local rows, columns, block = 37, 70, transpose.BLOCK
-      local t = matrix(rows, columns)
-      local b = devices.zeros({ columns, rows }, "float32")
-      local groups = { groups_of(columns, block), groups_of(rows, block) }
-      transpose.blocked[{ groups, { block, transpose.ROWS } }](device_matrix(t), b)
-      local got = devices.table(b)
-      for i = 1, rows do
-        for j = 1, columns do assert.are.equal(t[i][j], got[j][i]) end
-      end
-    end)
+    -- Whole blocks and edges; rows of a multiple of 16 bytes, and others.
+    for name, shapes in pairs { blocked = { { 37, 70 } }, wide = { { 70, 132 }, { 67, 70 } } } do
+      it(name .. " transpose turns rows into columns, whole blocks and edges", function()
+        local transpose = require "roc.kernels.transpose"
+        local block = name == "wide" and transpose.WIDE or transpose.BLOCK
+        local items = name == "wide" and transpose.EACH or transpose.ROWS
+        for _, shape in ipairs(shapes) do
+          local rows, columns = shape[1], shape[2]
+          local t = matrix(rows, columns)
+          local b = devices.zeros({ columns, rows }, "float32")
+          local groups = { groups_of(columns, block), groups_of(rows, block) }
+          transpose[name][{ groups, { block, items } }](device_matrix(t), b)
+          local got = devices.table(b)
+          for i = 1, rows do
+            for j = 1, columns do assert.are.equal(t[i][j], got[j][i]) end
+          end
+        end
+      end)
+    end
 
     for _, name in ipairs { "blocked", "paired", "spread" } do
       it(name .. " gemm multiplies matrices, whole blocks and edges", function()

@@ -278,8 +278,7 @@ static void set_item(roc_cg *cg, LLVMValueRef per_thread, LLVMValueRef item) {
   coarse->item = item;
 }
 
-/* LLVM would put the last item's code after the loop's, where both paths meet. */
-static void keep_apart(roc_cg *cg) {
+void roc_nvptx_keep_apart(roc_cg *cg) {
   LLVMTypeRef type = LLVMFunctionType(cg->t.none, NULL, 0, 0);
   LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "", 0, 1, 0, LLVMInlineAsmDialectATT, 0);
   LLVMBuildCall2(cg->b, type, nothing, NULL, 0, "");
@@ -306,7 +305,7 @@ static void run_together(roc_cg *cg, LLVMBasicBlockRef one_by_one, LLVMBasicBloc
     roc_cg_at(cg, cg->exit);
   }
   coarse->is_together = false;
-  keep_apart(cg);
+  roc_nvptx_keep_apart(cg); /* the last item's code and the loop's */
   LLVMBuildBr(cg->b, end);
 }
 

@@ -152,6 +152,7 @@ static bool open_state(roc_cg *cg) {
   state->counts_groups = roc_nvptx_counts_groups(cg);
   if (state->counts_groups) state->shared_bytes += ROC_IR_SHARED_ALIGN;
   state->coarse = roc_nvptx_find_coarse(cg);
+  if (!state->coarse) state->even = roc_nvptx_find_even(cg);
   state->gathers = roc_nvptx_find_gathers(cg);
   if (roc_ir_find_narrow(cg->ir, &roc_ir_limits_gpu, false, &cg->narrow, &cg->narrow_vars, NULL))
     cg->arena.failed = true;
@@ -192,7 +193,13 @@ void roc_nvptx_kernel(roc_cg *cg) {
   roc_nvptx_coarse_begin(cg);
   roc_nvptx_begin(cg, body);
   roc_cg_at(cg, body);
-  state->coarse ? roc_nvptx_coarse_body(cg, make_body) : make_body(cg);
+  if (state->coarse) {
+    roc_nvptx_coarse_body(cg, make_body);
+  } else if (state->even) {
+    roc_nvptx_even_body(cg, make_body);
+  } else {
+    make_body(cg);
+  }
   roc_cg_at(cg, cg->exit);
   LLVMBuildRetVoid(cg->b);
   LLVMBuildBr(cg->entry_b, start);

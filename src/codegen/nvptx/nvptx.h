@@ -29,6 +29,7 @@ typedef struct roc_nvptx_state {
   uint32_t hidden;                 /* offset of the roc_nvptx_hidden */
   LLVMValueRef block[3];           /* coordinates of the group's block, i32 */
   roc_nvptx_coarse *coarse;        /* NULL: a thread is a work-item */
+  bool *even;                      /* roc_nvptx_find_even */
   uint8_t *gathers;                /* roc_nvptx_find_gathers */
   LLVMValueRef group[3]; /* the group's ids from 0, i32; NULL: computed where it is used */
 } roc_nvptx_state;
@@ -82,6 +83,15 @@ typedef void roc_nvptx_body(roc_cg *cg);
 /* The code of all work-items of the thread, from cg->b's block on to cg->exit. */
 void roc_nvptx_coarse_body(roc_cg *cg, roc_nvptx_body *body);
 bool roc_nvptx_coarse_intercept(roc_cg *cg, uint32_t inst);
+/* Before a path's end: LLVM would move what it has in common with another to where both meet. */
+void roc_nvptx_keep_apart(roc_cg *cg);
+
+/* nvptx/even.c */
+/* Per array, whether accesses to neighbouring elements of it may be one where it begins and has
+ * rows at multiples of 16 bytes; in the arena. NULL: of none. */
+bool *roc_nvptx_find_even(roc_cg *cg);
+/* The code of a work-item for arrays that do, and for others. */
+void roc_nvptx_even_body(roc_cg *cg, roc_nvptx_body *body);
 
 /* nvptx/gather.c */
 /* Per instruction, whether lanes wait for each other before it; in the arena.  NULL: nowhere. */
