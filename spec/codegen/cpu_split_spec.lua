@@ -152,6 +152,44 @@ describe("guards that hold for single items", function()
   end)
 end)
 
+describe("guards that hold for a few items", function()
+  local function halo(x, o)
+    local t = roc.shared.array(272, "float32")
+    local i, l = roc.get_global_id(1), roc.get_local_id(1)
+    t[l + 8] = x[i]
+    if l <= 8 and i > 8 then t[l] = x[i - 8] end
+    if l > 248 and i <= #x - 8 then t[l + 16] = x[i + 8] end
+    roc.barrier()
+    if i > 8 and i <= #x - 8 then o[i] = t[l] + t[l + 8] + t[l + 16] end
+  end
+
+  it("leave no items that have their turn one by one", function()
+    local kernel = roc.kernel(halo, { check = false, signature = "(float32[:], float32[:])" })
+    assert.not_matches("\nside", kernel:inspect_llvm "cpu:x86-64-v3")
+  end)
+
+  it("have the results of items one by one", function()
+    local function run(device)
+      local scope <close> = roc.on_device(device) -- luacheck: ignore
+      local x, o = roc.range(1, 1024), roc.zeros(1024, "float32")
+      roc.kernel(halo):launch({ grid = 1024, workgroup = 256 }, x:astype "float32", o)
+      roc.current_device():synchronize()
+      return o:totable()
+    end
+    assert.same(run "sim", run "cpu")
+  end)
+end)
+
+describe("a range that may say nothing", function()
+  it("has the other items looked at only where it does", function()
+    local kernel = roc.kernel(function(a, b)
+      local i, base = roc.get_local_id(1), (roc.get_group_id(1) - 1) * 16
+      if base + i <= #b then b[base + i] = a[base + i] end
+    end, { check = false, signature = "(float32[:], float32[:])" })
+    assert.matches("br i1 %%%w+, label %%after, label %%rest", kernel:inspect_llvm "cpu:x86-64-v3")
+  end)
+end)
+
 describe("what vectors leave of a short row", function()
   local function blurred(x, weights, o)
     local j, i = roc.grid(2)

@@ -24,6 +24,7 @@
  *            masks, where its items go different ways
  *   vectors  (cpu/vector_forms.c, cpu/vector_masks.c)  what the optimiser made of vectors, for
  *            processors without registers for bits
+ *   strides  (cpu/strides.c)    and gathers of elements at equal distances, for all
  *   spans    (cpu/spans.c)      checks of a loop's counter, decided before the loop
  *   fails    (cpu/fails.c)      checks that fail in a run
  *   split    (cpu/split.c)      guards that hold for a range of a row's items
@@ -191,6 +192,8 @@ typedef struct cpu_split {
   roc_vec(cpu_guard) guards;
   bool has_rest;    /* the others have something to do: there are guards that are not idle, */
   bool is_fallible; /* or ones of which it is asked at run time whether a range says anything */
+  LLVMValueRef failed; /* alloca i1: of some row it said nothing; NULL: the others have their turn
+                          in any case */
   bool is_exact;    /* there is one guard that makes a rest, and it does not hold in that */
   uint32_t period;  /* a condition on the way in, `value % m == rest`; or NONE */
 } cpu_split;
@@ -683,6 +686,9 @@ void cpu_emit_wave(cpu_state *s, uint32_t id);
 /* cpu/vector_forms.c, cpu/vector_masks.c: of the optimised module */
 void cpu_rewrite_vectors(roc_cg *cg);
 void cpu_widen_masks(roc_cg *cg);
+
+/* cpu/strides.c: likewise.  False when memory is out. */
+bool cpu_part_strided(roc_cg *cg);
 
 /* cpu/math.c */
 LLVMValueRef cpu_math(roc_cg *cg, roc_ir_math which, roc_value_type type, LLVMValueRef *args);

@@ -214,6 +214,40 @@ static bool loads_neighbours(const cpu_state *s, const roc_ir_inst *load) {
   return true;
 }
 
+/* Whether the elements that the items of a row load, or store, lie further apart than vectors that
+ * are put together by a few shuffles reach. */
+static bool is_apart(const cpu_state *s, const roc_ir_inst *access) {
+  enum { MOST = 4 };
+  uint32_t rank = s->cg->ir->arrays.items[access->aux].rank;
+  uint32_t first = access->op == ROC_IR_STORE ? 1 : 0;
+  for (uint32_t d = 0; d < rank; d++) {
+    int64_t slope;
+    if (!slope_in_loops(s, roc_ir_arg(s->cg->ir, access, first + d), &slope)) return true;
+    if (slope != 0 && (slope > MOST || slope < -MOST || d + 1 < rank)) return true;
+  }
+  return false;
+}
+
+/* Whether the list does little but access such elements, which no vector does faster. */
+static ROC_IR_WALKS bool is_mostly_apart(const cpu_state *s, const uint32_t *ids, uint32_t count) {
+  enum { APART = 4, OTHER = 5 }; /* what a vector loses and saves, in parts */
+  uint32_t naparts = 0, nothers = 0;
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
+  while (roc_ir_walk_next(&w)) {
+    bool is_access = w.inst->op == ROC_IR_LOAD || w.inst->op == ROC_IR_STORE;
+    bool computes = roc_ir_op_table[w.inst->op].flags == ROC_IRF_PURE && w.inst->nargs > 0;
+    if (s->left_out && s->left_out[w.id]) continue;
+    if (w.inst->op == ROC_IR_MATH || w.inst->op == ROC_IR_POW) nothers += 16;
+    if (is_access && is_apart(s, w.inst)) {
+      naparts++;
+    } else {
+      nothers += is_access || (computes && !s->plan.is_remat[w.id]);
+    }
+  }
+  return APART * naparts > OTHER * nothers;
+}
+
 /* Whether items leave a loop early in which they load elements of fewer than 32 bits that are no
  * neighbours: vectors would have a branch for each lane of each load. */
 static ROC_IR_WALKS bool breaks_off(const cpu_state *s, const uint32_t *ids, uint32_t count) {
@@ -275,8 +309,9 @@ static void emit_items(cpu_state *s, const cpu_lanes_run *r, bool is_parallel, r
   roc_cg *cg = s->cg;
   cpu_items_begin(s, run, is_parallel);
   bool has_long = roc_processor_has(cg->tm, "avx512f");
-  run->is_scalar = !s->chunk.count && ((has_long && is_mostly_picks(s, r->ids, r->count)) ||
-                                       breaks_off(s, r->ids, r->count));
+  bool is_slow =
+      has_long && (is_mostly_picks(s, r->ids, r->count) || is_mostly_apart(s, r->ids, r->count));
+  run->is_scalar = !s->chunk.count && (is_slow || breaks_off(s, r->ids, r->count));
   run->has_masked_end = !run->is_scalar && has_masked_end(s, r->ids, r->count);
   if (r->ndied) begin_deaths(s, run);
   cg->exit = run->dead ? run->dead : run->latch;
@@ -333,9 +368,26 @@ static void emit_loop(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_vec_deinit(&found.vars);
 }
 
+/* The others, which the guards leave nothing to do, where a row's range said nothing. */
+static void emit_failed_rest(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  roc_cg *cg = s->cg;
+  LLVMBasicBlockRef rest = roc_cg_block(cg, "rest"), after = roc_cg_block(cg, "after");
+  LLVMValueRef failed = LLVMBuildLoad2(cg->b, cg->t.i1, s->split->failed, "");
+  roc_cg_branch_likely(cg, LLVMBuildNot(cg->b, failed, ""), after, rest);
+  roc_cg_at(cg, rest);
+  emit_loop(s, ids, count);
+  roc_cg_goto(cg, after);
+  roc_cg_at(cg, after);
+}
+
 /* The items for which the guards hold, then the others. */
-static void emit_split(cpu_state *s, const uint32_t *ids, uint32_t count, const cpu_split *split) {
+static void emit_split(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_split *split) {
   s->split = split;
+  bool are_idle = split->guards.count > 0 && roc_vec_last(&split->guards).is_idle;
+  if (split->has_rest && split->is_fallible && are_idle) {
+    split->failed = roc_cg_alloca(s->cg, s->cg->t.i1, "failed");
+    LLVMBuildStore(s->cg->b, LLVMConstInt(s->cg->t.i1, 0, 0), split->failed);
+  }
   for (uint32_t i = 0; i < split->guards.count; i++) {
     s->ways[split->guards.items[i].id] = split->guards.items[i].truth ? 1 : 2;
   }
@@ -346,7 +398,11 @@ static void emit_split(cpu_state *s, const uint32_t *ids, uint32_t count, const 
     if (is_open) s->ways[guard->id] = !split->is_exact ? 0 : guard->truth ? 2 : 1;
   }
   s->is_rest = true;
-  if (split->has_rest) emit_loop(s, ids, count);
+  if (split->failed) {
+    emit_failed_rest(s, ids, count);
+  } else if (split->has_rest) {
+    emit_loop(s, ids, count);
+  }
   s->is_rest = false;
   for (uint32_t i = 0; i < split->guards.count; i++) s->ways[split->guards.items[i].id] = 0;
   s->split = NULL;

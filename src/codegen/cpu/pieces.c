@@ -5,8 +5,9 @@
  *   if l == 1 then t[1] = x[i - 1] end
  *   if l == 256 then t[258] = x[i + 1] end
  * and no range of items has all of the guards alike, so one item after the other would go through
- * all of it.  Between barriers items are unordered: each of the statements may as well have a loop
- * of its own, over the items for which its guard holds (cpu/split.c).
+ * all of it.  So it is where two guards hold for a few items each.  Between barriers items are
+ * unordered: each of the statements may as well have a loop of its own, over the items for which
+ * its guard holds (cpu/split.c).
  *
  * Invariant: nothing passes from one piece to another but by memory that all items share, and an
  * item executes its pieces in the order of the text. */
@@ -171,6 +172,15 @@ static ROC_IR_WALKS const bool *leave_out(const cutter *c, const uint32_t *ids, 
   return left_out;
 }
 
+/* Whether the run as a whole would leave items that have their turn one by one. */
+static bool leaves_rest(cpu_state *s, const uint32_t *ids, uint32_t count) {
+  cpu_split split;
+  bool leaves = cpu_split_find(s, ids, count, &split) && split.has_rest && !split.is_exact &&
+                !roc_vec_last(&split.guards).is_idle;
+  cpu_split_deinit(&split);
+  return leaves;
+}
+
 unsigned cpu_pieces_find(cpu_state *s, const uint32_t *ids, uint32_t count,
                          const bool *out[CPU_MAX_PIECES]) {
   roc_arena *arena = &s->cg->arena;
@@ -180,7 +190,8 @@ unsigned cpu_pieces_find(cpu_state *s, const uint32_t *ids, uint32_t count,
   c.piece_of = ROC_ARENA_ARRAY(arena, uint32_t, s->cg->ir->insts.count + 1);
   if (!c.piece_of) return 0;
   cut(&c, ids, count);
-  if (!c.has_single || c.npieces < 2 || !join_all(&c, ids, count)) return 0;
+  if (c.npieces < 2 || (!c.has_single && !leaves_rest(s, ids, count))) return 0;
+  if (!join_all(&c, ids, count)) return 0;
   if (c.npieces < 2 || c.npieces > CPU_MAX_PIECES) return 0;
   for (uint32_t p = 0; p < c.npieces; p++) {
     out[p] = leave_out(&c, ids, count, p);

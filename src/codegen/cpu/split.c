@@ -702,6 +702,10 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
   }
   end_first(s, &first, outer);
   if (p.fails) keep_if(&p, LLVMBuildNot(s->cg->b, p.fails, ""));
+  if (p.fails && split->failed && !s->is_rest) {
+    LLVMValueRef before = LLVMBuildLoad2(s->cg->b, s->cg->t.i1, split->failed, "");
+    LLVMBuildStore(s->cg->b, LLVMBuildOr(s->cg->b, before, p.fails, ""), split->failed);
+  }
   if (p.fails && split->is_fallible) {
     begin = LLVMBuildSelect(s->cg->b, p.fails, number(&p, 0), begin, "");
     last = LLVMBuildSelect(s->cg->b, p.fails, count, last, "");
