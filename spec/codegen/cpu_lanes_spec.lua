@@ -261,6 +261,16 @@ describe("a kernel on the cpu", function()
     end)
   end
 
+  it("has none in loops as long as memory says, of which lanes wait for the longest", function()
+    assert.not_matches("lanes%.begin", make([[
+      local sum = 0.0
+      for j = counts[i], counts[i + 1] - 1 do
+        local u = math.floor(x[j])
+        sum = sum + x[u] / x[u + 1]
+      end
+      x[i] = sum]]):inspect_llvm "cpu:x86-64-v4")
+  end)
+
   local function find_best(distance)
     return roc.kernel([[function(x, y, counts, n)
       local i = roc.get_global_id(1)

@@ -41,6 +41,12 @@ describe("loops of an item on the cpu", function()
       -- The loop without these checks, the loop with them, and that of groups that go slow.
       assert.equal(3, select(2, text:gsub("vfmadd231ss", "")))
     end)
+
+    it("keep the values of a check only where it fails: " .. target, function()
+      local signature = "(int32[:], int32[:], float32[:], float32[:], float32[:])"
+      local text = roc.kernel(rows, { signature = signature }):inspect_llvm(target)
+      assert.not_matches("store i64 poison", text, 1, true)
+    end)
   end
 end)
 

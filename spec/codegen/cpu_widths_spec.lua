@@ -52,6 +52,26 @@ local function largest(x, o)
   o[i] = has_zero and most or -1
 end
 
+local function packed(x, o, width)
+  local i = roc.get_global_id(1)
+  if i > #o then return end
+  local bits = 0
+  for j = 0, 31 do
+    if x[(i - 1) * width + j + 1] > 500 then bits = bits | (1 << j) end
+  end
+  o[i] = bits
+end
+
+local function packed_by_32(x, o)
+  local i = roc.get_global_id(1)
+  if i > #o then return end
+  local bits = 0
+  for j = 0, 31 do
+    if x[(i - 1) * 32 + j + 1] > 500 then bits = bits | (1 << j) end
+  end
+  o[i] = bits
+end
+
 local function doubles(x, o)
   local i = roc.get_global_id(1)
   if i > x.shape[1] then return end
@@ -99,6 +119,14 @@ for _, target in ipairs { "cpu:x86-64-v3", "cpu:x86-64-v4" } do
       local text = asm("(uint8[:, :], int16[:])", target, largest)
       assert.truthy(text:find("vpmaxub"), text)
       assert.falsy(text:find("vpinsrb"), text)
+    end)
+
+    it("reads such rows in an array that has none as they lie in memory", function()
+      for _, case in ipairs { { packed, ", int64" }, { packed_by_32, "" } } do
+        local text = asm(("(int32[:], int32[:]%s)"):format(case[2]), target, case[1])
+        assert.matches("vpcmp%w+%s[^\n]*%%[yz]mm", text)
+        assert.falsy(text:find("vpgather") or text:find("vpinsrd"), text)
+      end
     end)
 
     it("writes rows of an item's own as they lie in memory", function()
@@ -272,6 +300,16 @@ describe("rows that items go through", function()
       return { x:slice(1, 1, 37 * length):reshape(37, length),
         x:slice(1, 37 * length + 1, 38 * length), roc.zeros(37, "int32") }
     end, 3)
+  end)
+
+  it("give their bits, in an array that has none", function()
+    for _, f in ipairs { packed, packed_by_32 } do
+      compare(f, function(length)
+        local width = f == packed and length or 32
+        local x = roc.random_integers(0, 1000, 37 * width + 32):astype("int32")
+        return { x, roc.zeros(37, "int32"), f == packed and width or nil }
+      end, 2)
+    end
   end)
 
   it("are written", function()

@@ -190,12 +190,12 @@ typedef struct cpu_guard {
 
 typedef struct cpu_split {
   roc_vec(cpu_guard) guards;
-  bool has_rest;    /* the others have something to do: there are guards that are not idle, */
-  bool is_fallible; /* or ones of which it is asked at run time whether a range says anything */
+  bool has_rest;       /* the others have something to do: there are guards that are not idle, */
+  bool is_fallible;    /* or ones of which it is asked at run time whether a range says anything */
   LLVMValueRef failed; /* alloca i1: of some row it said nothing; NULL: the others have their turn
                           in any case */
-  bool is_exact;    /* there is one guard that makes a rest, and it does not hold in that */
-  uint32_t period;  /* a condition on the way in, `value % m == rest`; or NONE */
+  bool is_exact;       /* there is one guard that makes a rest, and it does not hold in that */
+  uint32_t period;     /* a condition on the way in, `value % m == rest`; or NONE */
 } cpu_split;
 
 /* The first item of a row, or of a part of it: local ids from 0. */
@@ -237,6 +237,7 @@ typedef struct cpu_run {
   roc_vec(cpu_fail) fails;
   bool is_parallel;
   bool is_scalar;      /* vectors would not pay */
+  bool has_loop;       /* that is not written out: the items are no vectors */
   bool has_masked_end; /* what is left of a row is a vector, too */
   bool is_written_out; /* a few items, one after the other without a loop */
 } cpu_run;

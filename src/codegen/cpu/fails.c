@@ -1,7 +1,9 @@
 /* Checks that fail in a run.
  *
  * A failing check leaves its number and values in per-item memory, and sets a flag that is read
- * after the loop over the items; only when it is set, a second, cold walk fills the fault record. */
+ * after the loop over the items; only when it is set, a second, cold walk fills the fault record.
+ * Items that are vectors keep these at their end, whether one failed or not, as a branch would
+ * keep them from being vectors; those with a loop of their own keep the values where they fail. */
 #include "codegen/cpu/cpu.h"
 
 LLVMValueRef cpu_new_item_cell(cpu_state *s, LLVMTypeRef type, LLVMValueRef initial) {
@@ -53,6 +55,12 @@ void cpu_finish_fault(cpu_state *s, cpu_run *run) {
   roc_cg_at(cg, here);
 }
 
+/* For the walk: the nth value of the item's check that failed. */
+static void keep_value(cpu_state *s, unsigned n, LLVMValueRef value) {
+  if (!s->fail_values[n].base) s->fail_values[n] = cpu_slot_new(s, s->cg->t.i64, 1);
+  roc_cg_store(s->cg, value, cpu_slot_item(s, &s->fail_values[n]));
+}
+
 void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nvalues) {
   cpu_state *s = cpu_of(cg);
   cpu_run *run = s->run;
@@ -66,6 +74,10 @@ void cpu_fail_hook(roc_cg *cg, uint32_t site, LLVMValueRef *values, unsigned nva
   for (unsigned i = 0, kept = 0; i < nvalues; i++) {
     if (is_invariant(s, values[i])) {
       fail.invariant[i] = values[i];
+      continue;
+    }
+    if (run->has_loop) {
+      keep_value(s, kept++, values[i]);
       continue;
     }
     if (!run->values[kept]) {
@@ -85,9 +97,7 @@ void cpu_keep_fail(cpu_state *s, cpu_run *run, LLVMValueRef any) {
   LLVMValueRef code = LLVMBuildLoad2(cg->b, cg->t.i32, run->code, "");
   roc_cg_store(cg, code, cpu_slot_item(s, &s->code));
   for (unsigned i = 0; i < ROC_SITE_MAX_VALUES && run->values[i]; i++) {
-    if (!s->fail_values[i].base) s->fail_values[i] = cpu_slot_new(s, cg->t.i64, 1);
-    LLVMValueRef value = LLVMBuildLoad2(cg->b, cg->t.i64, run->values[i], "");
-    roc_cg_store(cg, value, cpu_slot_item(s, &s->fail_values[i]));
+    keep_value(s, i, LLVMBuildLoad2(cg->b, cg->t.i64, run->values[i], ""));
   }
   LLVMValueRef sum = LLVMBuildLoad2(cg->b, cg->t.i32, any, "");
   LLVMBuildStore(cg->b, LLVMBuildOr(cg->b, sum, code, ""), any);

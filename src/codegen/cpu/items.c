@@ -296,11 +296,21 @@ static void weigh(const cpu_state *s, const uint32_t *ids, uint32_t count, uint6
  * which takes as long as all vectors where an item does much; a mask costs each vector a little, and
  * more the more items are in one. */
 static bool has_masked_end(const cpu_state *s, const uint32_t *ids, uint32_t count) {
-  enum { LEAST = 26 };
+  enum { LEAST = 16 };
   weight w = {0};
   if (!s->plan.has_rows || s->is_cold || !roc_processor_has(s->cg->tm, "avx512f")) return false;
   weigh(s, ids, count, 1, &w);
   return w.ninsts >= LEAST && !w.takes_apart && (!w.has_small || w.branches);
+}
+
+static ROC_IR_WALKS bool has_long_loop(const cpu_state *s, const uint32_t *ids, uint32_t count) {
+  roc_ir_walk w;
+  roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
+  while (roc_ir_walk_next(&w)) {
+    if (w.inst->op == ROC_IR_LOOP) return true;
+    if (w.inst->op == ROC_IR_FOR && !cpu_is_short_for(s->cg->ir, w.inst)) return true;
+  }
+  return false;
 }
 
 /* The items one by one, as a loop that LLVM may vectorise. */
@@ -312,6 +322,7 @@ static void emit_items(cpu_state *s, const cpu_lanes_run *r, bool is_parallel, r
   bool is_slow =
       has_long && (is_mostly_picks(s, r->ids, r->count) || is_mostly_apart(s, r->ids, r->count));
   run->is_scalar = !s->chunk.count && (is_slow || breaks_off(s, r->ids, r->count));
+  run->has_loop = has_long_loop(s, r->ids, r->count);
   run->has_masked_end = !run->is_scalar && has_masked_end(s, r->ids, r->count);
   if (r->ndied) begin_deaths(s, run);
   cg->exit = run->dead ? run->dead : run->latch;

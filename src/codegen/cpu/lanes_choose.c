@@ -13,6 +13,7 @@ enum {
   MAX_LIVE = 8,     /* variables that leave registers for a second vector of each */
   PRODUCT_COST = 2, /* operations that gain what a product of integers loses on AVX2 */
   GATHER_COST = 2,  /* in halves of an operation: what an access to scattered elements loses, */
+  UNEVEN_TIMES = 2, /* so many times that in a loop of which lanes wait for the longest, */
   EACH_COST = 8,    /* and one that is made lane by lane; */
   SEARCH_COST = 40, /* what a loop loses that most items leave long before the others; */
   BRANCH_GAIN = 10, /* what a branch gains that an item alone would guess */
@@ -273,9 +274,19 @@ static bool is_search(const cpu_state *s, const survey *found, const roc_ir_inst
          is_found(s, found, roc_ir_arg(s->cg->ir, inst, 0), MADE_OF);
 }
 
+/* A FOR that each item goes through as often as memory says. */
+static bool is_uneven(const cpu_state *s, const roc_ir_inst *inst) {
+  if (inst->op != ROC_IR_FOR || !s->shapes) return false;
+  for (uint32_t n = 0; n < 2; n++) {
+    if (s->shapes->insts[roc_ir_arg(s->cg->ir, inst, n)] == CPU_VARYING) return true;
+  }
+  return false;
+}
+
 static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, uint32_t count) {
   survey found = {.is_supported = true, .is_plain = true};
-  unsigned depth = 0, nloops = 0; /* loops around, and those of them without a last iteration */
+  unsigned depth = 0, nloops = 0; /* loops around, those of them without a last iteration, */
+  unsigned nuneven = 0;           /* and those that are uneven */
   find_vars(s, ids, count, &found);
   roc_ir_walk w;
   roc_ir_walk_begin_list(&w, s->cg->ir, ids, count);
@@ -284,6 +295,7 @@ static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, u
     if (w.is_end) {
       depth -= is_loop;
       nloops -= w.inst->op == ROC_IR_LOOP;
+      nuneven -= is_uneven(s, w.inst);
       continue;
     }
     if (!is_supported(s, w.inst, nloops > 0)) {
@@ -293,13 +305,14 @@ static ROC_IR_WALKS survey survey_run(const cpu_state *s, const uint32_t *ids, u
     found.has_loop |= is_loop && !(w.inst->op == ROC_IR_FOR && cpu_is_short_for(s->cg->ir, w.inst));
     depth += is_loop;
     nloops += w.inst->op == ROC_IR_LOOP;
+    nuneven += is_uneven(s, w.inst);
     bool is_varying = s->shapes && s->shapes->insts[w.id] == CPU_VARYING;
     found.nvars += depth && w.inst->op == ROC_IR_SET && is_carried(s, w.inst->aux);
     bool counts = depth && is_varying && (roc_ir_op_table[w.inst->op].flags & ROC_IRF_PURE);
     bool is_float = w.inst->type == ROC_VT_F32 || w.inst->type == ROC_VT_F64;
     if (depth && (is_float || w.inst->op == ROC_IR_LOAD)) found.is_plain = false;
     if (depth) {
-      found.scattered += cost_of_access(s, &found, w.id);
+      found.scattered += cost_of_access(s, &found, w.id) * (nuneven ? UNEVEN_TIMES : 1);
       found.nbranches += is_guessed(s, &found, w.inst, w.id);
       found.nsearches += is_search(s, &found, w.inst);
     }

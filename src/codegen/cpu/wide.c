@@ -250,6 +250,32 @@ static bool has_rows(const marker *m, uint32_t array) {
   return a->rank == 1 || m->ir->params.items[a->param].type.layout != ROC_LAYOUT_F;
 }
 
+/* Whether a place in an array without rows lies in a row of the item's own, and moves with the
+ * counter: `(i - 1) * width + j`. */
+static bool is_in_own_row(const marker *m, uint32_t id, uint32_t counter) {
+  enum { SHORTEST = 8 };
+  const roc_ir_inst *inst = &m->ir->insts.items[id];
+  bool is_sum = inst->op == ROC_IR_ADD || inst->op == ROC_IR_SUB;
+  if (!is_sum) return false;
+  uint32_t of[2] = {roc_ir_arg(m->ir, inst, 0), roc_ir_arg(m->ir, inst, 1)};
+  if (is_shared(m, of[1], 0) && !counts_with(m, of[1], counter, 0)) {
+    return is_in_own_row(m, of[0], counter);
+  }
+  if (inst->op == ROC_IR_SUB) return false;
+  for (uint32_t n = 0; n < 2; n++) {
+    const roc_ir_inst *row = &m->ir->insts.items[of[n]];
+    if (row->op != ROC_IR_MUL || counts_with(m, of[n], counter, 0)) continue;
+    for (uint32_t k = 0; k < 2; k++) {
+      const roc_ir_inst *width = operand(m, row, k);
+      bool is_long = width->op != ROC_IR_CONST || width->k.i >= SHORTEST;
+      bool is_own = is_shared(m, roc_ir_arg(m->ir, row, k), 0) &&
+                    !is_shared(m, roc_ir_arg(m->ir, row, 1 - k), 0);
+      if (is_own && is_long && steps_with(m, of[1 - n], counter)) return true;
+    }
+  }
+  return false;
+}
+
 /* A load of neighbours, round after round, or of the same. */
 static bool reads_along(const marker *m, const roc_ir_inst *inst, uint32_t counter) {
   if (!has_rows(m, inst->aux)) return false;
@@ -257,7 +283,8 @@ static bool reads_along(const marker *m, const roc_ir_inst *inst, uint32_t count
     if (counts_with(m, roc_ir_arg(m->ir, inst, n), counter, 0)) return false;
   }
   uint32_t last = roc_ir_arg(m->ir, inst, inst->nargs - 1u);
-  return steps_with(m, last, counter) || !counts_with(m, last, counter, 0);
+  return steps_with(m, last, counter) || is_in_own_row(m, last, counter) ||
+         !counts_with(m, last, counter, 0);
 }
 
 /* An integer that a round adds to, whose order is free. */
@@ -297,7 +324,8 @@ static ROC_IR_WALKS bool reduces_rows(const marker *m, const roc_ir_inst *loop) 
     sums |= is_set;
     if (inst->op != ROC_IR_LOAD) continue;
     if (!reads_along(m, inst, loop->aux)) return false;
-    has_own |= inst->nargs > 1 && !is_shared(m, roc_ir_arg(m->ir, inst, 0), 0);
+    has_own |= is_in_own_row(m, roc_ir_arg(m->ir, inst, inst->nargs - 1u), loop->aux) ||
+               (inst->nargs > 1 && !is_shared(m, roc_ir_arg(m->ir, inst, 0), 0));
   }
   return has_own && sums;
 }
