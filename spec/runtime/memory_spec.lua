@@ -99,6 +99,33 @@ for _, kind in ipairs { "cpu", "sim", "null" } do
   end)
 end
 
+describe("the memory of host arrays", function()
+  local function resident()
+    local file <close> = assert(io.open "/proc/self/statm")
+    return select(2, file:read("n", "n")) * 4096
+  end
+
+  it("is kept for the next array, and given back on demand", function()
+    if require("support.files").run("ldd /proc/self/exe"):find "asan" then
+      return pending("a sanitizer keeps freed blocks to itself")
+    end
+    local n = 40 * MIB -- malloc has mapped it, and unmaps it
+    local pointers, count = {}, 0
+    for _ = 1, 20 do
+      collect()
+      local pointer = roc.ones(n, "uint8").pointer
+      if not pointers[pointer] then count = count + 1 end
+      pointers[pointer] = true
+    end
+    assert.is_true(count <= 2)
+    collect()
+    local before = resident()
+    roc.trim_memory()
+    assert.is_true(before - resident() >= n // 2)
+    assert.equal(0, roc.zeros(n, "uint8"):max())
+  end)
+end)
+
 describe("memory that runs out", function()
   local device
   devices.use("null")

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/block_cache.h"
+
 enum {
   HUGE_PAGE = 2 << 20,
   HUGE_PAGE_FROM = 8 << 20 /* bytes; below, the rounding would waste too much */
@@ -59,6 +61,12 @@ static void *advise_huge_pages(void *block, size_t nbytes) {
 }
 
 void *roc_alloc_pages(size_t nbytes, size_t alignment) {
+  void *kept = roc_block_cache_take(nbytes, alignment);
+  if (kept && failure_is_due()) {
+    free(kept);
+    return NULL;
+  }
+  if (kept) return count_block(kept);
   size_t by = nbytes < HUGE_PAGE_FROM ? alignment : HUGE_PAGE;
   return advise_huge_pages(roc_alloc_aligned(nbytes, by), nbytes);
 }
@@ -71,6 +79,12 @@ void roc_free(void *block) {
   if (!block) return;
   atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
   free(block);
+}
+
+void roc_free_pages(void *block) {
+  if (!block) return;
+  atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+  if (!roc_block_cache_keep(block)) free(block);
 }
 
 void roc_alloc_fail_at(uint64_t nth) {

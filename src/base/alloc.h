@@ -18,10 +18,13 @@ void *roc_realloc(void *block, size_t nbytes);
 void roc_free(void *block);
 /* Alignment is a power of two; the block is freed with roc_free. */
 void *roc_alloc_aligned(size_t nbytes, size_t alignment);
-/* The same for arrays of elements: a large block gets huge pages, where the system has them. */
+/* The same for arrays of elements: a large block gets huge pages, where the system has them, or is
+ * one that roc_free_pages has kept. */
 void *roc_alloc_pages(size_t nbytes, size_t alignment);
 /* As roc_zalloc; a large block is zeros that the system makes when a page is touched first. */
 void *roc_zalloc_pages(size_t nbytes);
+/* Frees a block of either, or keeps it for later ones (base/block_cache.h). */
+void roc_free_pages(void *block);
 
 /* *out = a * b (or a + b); false on overflow, *out untouched. */
 static inline bool roc_mul_size(size_t a, size_t b, size_t *out) {

@@ -47,7 +47,8 @@ roc_status roc_rt_device_reset(roc_rt_device *device, roc_rt_session *waiter, ro
 uint32_t roc_rt_device_resets(roc_rt_device *device);
 /* Gives cached blocks of freed arrays back to the driver. */
 void roc_rt_device_trim(roc_rt_device *device);
-size_t roc_rt_trim_all(void); /* the same on every open device; returns the bytes given back */
+/* The same on every open device, and the kept blocks of host arrays; the bytes given back. */
+size_t roc_rt_trim_all(void);
 
 typedef struct roc_rt_memory {
   uint64_t used;   /* bytes of arrays, and of closed ones that work still uses */

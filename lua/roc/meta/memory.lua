@@ -207,7 +207,8 @@ function SmartArray:close() end
 ---@return roc.MemoryInfo
 function roc.memory_info(device) end
 
----Gives the blocks of freed arrays back to the driver.
+---Gives the blocks of freed arrays back to the driver, and without a device those of host arrays to
+---the system.
 ---
 ---Example: `roc.trim_memory()`.
 ---@param device? integer | string | roc.Device default: all that are open

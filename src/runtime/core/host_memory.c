@@ -22,7 +22,7 @@ size_t roc_buffer_live_bytes(void) {
 void roc_buffer_destroy_host(roc_buffer *buffer) {
   if (buffer->release) buffer->release(buffer->release_ud);
   if (buffer->block) roc_buffer_count_bytes(buffer->nbytes, false);
-  roc_free(buffer->block);
+  roc_free_pages(buffer->block);
   roc_free(buffer);
 }
 

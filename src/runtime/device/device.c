@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/block_cache.h"
 #include "device/registry.h"
 #include "runtime/core/internal.h"
 #include "runtime/trace.h"
@@ -265,7 +266,7 @@ void roc_rt_device_trim(roc_rt_device *device) {
 }
 
 size_t roc_rt_trim_all(void) {
-  size_t nbytes = 0;
+  size_t nbytes = roc_block_cache_trim();
   roc_rt_device *device;
   for (uint32_t i = 0; table_at(i, &device); i++) {
     if (!device) continue;
@@ -388,5 +389,6 @@ roc_status roc_rt_shutdown(roc_error *err) {
   roc_status concluded = conclude_tools(first == ROC_OK ? err : NULL);
   if (first == ROC_OK) first = concluded;
   roc_status traced = roc_rt_trace_conclude(first == ROC_OK ? err : NULL);
+  roc_block_cache_trim();
   return first == ROC_OK ? traced : first;
 }

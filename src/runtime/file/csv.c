@@ -252,7 +252,7 @@ void roc_csv_close(roc_csv *csv) {
   for (size_t i = 0; i < csv->ncolumns && csv->columns; i++) {
     roc_csv_column *column = &csv->columns[i];
     roc_buffer_release(column->numbers);
-    if (column->kind == ROC_CSV_TEXT) roc_free(column->values.texts);
+    if (column->kind == ROC_CSV_TEXT) roc_free_pages(column->values.texts);
   }
   roc_free(csv->columns);
   roc_free(csv->bytes);

@@ -695,7 +695,7 @@ static bool reduce_tall_columns(job *j) {
   j->block_rows = roc_alloc_pages((size_t)j->blocks * ROW_BYTES, 64);
   if (!j->block_rows) return false;
   for (j->line_at = 0; j->line_at < j->count; j->line_at++) reduce_columns_in_parts(j);
-  roc_free(j->block_rows);
+  roc_free_pages(j->block_rows);
   return true;
 }
 

@@ -221,6 +221,6 @@ roc_status roc_sort_lines(const roc_sort *sort, roc_error *err) {
   } else {
     roc_thread_each(j.parts, sort_lines, &j);
   }
-  roc_free(memory);
+  roc_free_pages(memory);
   return ROC_OK;
 }
