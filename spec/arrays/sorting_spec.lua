@@ -317,6 +317,9 @@ describe("host arrays", function()
       ["got an empty table"] = function() return (roc.stack {}) end,
       ["entry 2 has shape {3}, and entry 1 {2, 3}; they may differ in dimension 1 alone"] =
         function() return (roc.concat { a, a[1] }) end,
+      ["'stack' %(entry 2 has shape {3}, and entry 1 {2, 3}%)"] =
+        function() return (roc.stack { a, a[1] }) end,
+      ["integer expected, got 1.5"] = function() return (a[1]:roll(1.5)) end,
       ["'roll' of an array of 2 dimensions needs the option axis"] =
         function() return (a:roll(1)) end,
       ["an integer from 0 to 3 expected, got 9"] = function() return (a:topk(9)) end,

@@ -1,5 +1,5 @@
--- Sorts and reductions of host arrays run in the runtime's own vector code, which a processor has
--- in several versions: each gives the same bytes.
+-- Sorts, reductions and products of host arrays run in the runtime's own vector code, which a
+-- processor has in several versions: each gives the same bytes.
 local roc = require "roc"
 local programs = require "support.programs"
 
@@ -43,6 +43,14 @@ for _, dtype in ipairs(dtypes) do
       local line = { axis = axis }
       add_all(a:sum(line), a:prod(line), a:max(line), a:argmin(line), a:var(line), a:mean(line))
     end
+  end
+end
+for _, dtype in ipairs { "float32", "float64" } do
+  for _, shape in ipairs { { 4, 4, 4 }, { 13, 5, 33 }, { 7, 300, 70 }, { 110, 257, 9 } } do
+    local m, k, n = table.unpack(shape)
+    local a, b = rng:normal({ m, k }, dtype), rng:normal({ k, n }, dtype)
+    add_all(a:matmul(b), b:transpose():matmul(a:transpose()), a:matmul(b:flip { axis = 2 }))
+    add_all(roc.stack { a, a + 1 }:matmul(b))
   end
 end
 io.write(hash)

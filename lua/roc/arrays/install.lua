@@ -18,7 +18,7 @@ local REDUCTIONS = { "sum", "prod", "min", "max", "argmin", "argmax", "any", "al
   "mean", "var", "std", "norm", "dot" }
 local SORTINGS = { "sort", "argsort", "topk" }
 
-local METHODS = { "matmul", "cumsum", "cumprod", "diff", "unique", "searchsorted", "bincount",
+local METHODS = { "cumsum", "cumprod", "diff", "unique", "searchsorted", "bincount",
   "histogram", "nonzero", "tile", "roll", "flip", "pad" }
 
 local ORDER = { __lt = { "<", "a:lt(b)", "a:gt(b)" }, __le = { "<=", "a:le(b)", "a:ge(b)" } }
@@ -97,6 +97,7 @@ function M.install()
   for _, name in ipairs(METHODS) do methods[name] = method(name) end
   for _, name in ipairs(REDUCTIONS) do methods[name] = core.reduction(name, method(name)) end
   for _, name in ipairs(SORTINGS) do methods[name] = core.sorting(name, method(name)) end
+  methods.matmul = core.matrix_product(method "matmul")
   for _, name in ipairs(COMPARISONS) do methods[name] = operation(name, true) end
   for name, f in pairs(methods) do
     core.array_methods[name], core.device_array_methods[name] = f, f

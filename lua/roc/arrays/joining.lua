@@ -88,8 +88,13 @@ end
 function M.stack(list, opts)
   local arrays = check_list(list, "stack")
   local axis = options.axis("stack", opts, arrays[1].ndim + 1, 1)
+  local expected = support.shape_text(arrays[1].shape)
   for i, array in ipairs(arrays) do
     local shape = array.shape
+    if support.shape_text(shape) ~= expected then
+      support.fail("bad argument #1 to 'stack' (entry %d has shape %s, and entry 1 %s)", i,
+        support.shape_text(shape), expected)
+    end
     table.insert(shape, math.min(axis, #shape + 1), 1)
     arrays[i] = views.reshaped(array, shape)
   end
@@ -165,7 +170,7 @@ end
 function M.roll(array, n, opts)
   array = options.check_array(array, "roll")
   if math.type(n) ~= "integer" then
-    support.fail("bad argument #1 to 'roll' (integer expected, got %s)", support.type_name(n))
+    support.fail("bad argument #1 to 'roll' (integer expected, got %s)", options.shown(n))
   end
   local axis = options.axis("roll", opts, array.ndim, array.ndim == 1 and 1 or nil)
   if array.shape[axis] == 0 or n % array.shape[axis] == 0 then return support.copy_of(array) end

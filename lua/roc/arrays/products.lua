@@ -1,7 +1,8 @@
 -- Products of matrices: a:matmul(b), and roc.einsum, which is made of them.
 --
 -- An element of the result is the sum of its products in the order of their index, each added with
--- one rounding (fma), so that all kernels below, and all devices, give the same bits.
+-- one rounding (fma), so that all kernels below, and all devices, give the same bits; so does
+-- core.multiply, the runtime's own code for floats of host arrays.
 local core = require "roc.core"
 local dtypes = require "roc.arrays.dtypes"
 local elementwise = require "roc.arrays.elementwise"
@@ -145,6 +146,7 @@ local FEW = 32 -- rows or columns for which blocks are too large
 -- c = a · b, all of three dimensions, none of them empty, on the current device.
 local function multiply(name, a, b, c, accumulated)
   local batch, m, n = table.unpack(c.shape)
+  if core.multiply(a, b, c) then return end
   if IS_GPU[core.current_device().kind] and m >= FEW and n >= FEW then
     local kernel = kernel_of(BLOCKS, name, a.dtype, b.dtype, accumulated, { 16, 16, 1 })
     kernel:launch({ groups = { (n + 63) // 64, (m + 63) // 64, batch },
