@@ -128,7 +128,7 @@ static roc_status open_compile(const roc_ir_module *module, const roc_cg_options
   if (!target) return roc_fail(err, ROC_INVALID, "no compile target '%s'", options->target);
   roc_machine *machine = roc_machine_take(target, options, err);
   if (!machine) return err ? err->code : ROC_UNAVAILABLE;
-  return roc_cg_open(module, options, target, machine->tm, out, err);
+  return roc_cg_open(module, options, target, machine, out, err);
 }
 
 roc_status roc_cg_compile(const roc_ir_module *module, const roc_cg_options *options,

@@ -59,15 +59,9 @@ static roc_status take_part(join *j, const roc_cg_part *part, roc_error *err) {
   return ROC_OK;
 }
 
-static roc_status emit(join *j, const roc_machine *machine, LLVMMemoryBufferRef *out,
-                       roc_error *err) {
-  char *message = NULL;
-  LLVMCodeGenFileType kind = machine->target->object_kind;
-  if (LLVMTargetMachineEmitToMemoryBuffer(machine->tm, j->mod, kind, &message, out)) {
-    roc_fail(err, ROC_COMPILE, "joined kernels: %s", message);
-    LLVMDisposeMessage(message);
-    return ROC_COMPILE;
-  }
+static roc_status emit(join *j, roc_machine *machine, LLVMMemoryBufferRef *out, roc_error *err) {
+  *out = roc_machine_emit(machine, j->mod, machine->target->object_kind);
+  if (!*out) return roc_fail(err, ROC_COMPILE, "joined kernels: LLVM makes no such file");
   if (!j->nerrors) return ROC_OK;
   LLVMDisposeMemoryBuffer(*out);
   return roc_emit_fail(machine->target, j->mod, roc_str_text(&j->diagnostics), NULL, machine->name,

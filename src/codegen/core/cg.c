@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "codegen/llvm/machine.h"
 
 /* LLVM reports some failures only here and then returns an object all the same, so errors are
  * counted. */
@@ -71,14 +72,15 @@ static void make_module(roc_cg *cg) {
 }
 
 roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options,
-                       const roc_target *target, LLVMTargetMachineRef tm, roc_cg **out,
+                       const roc_target *target, struct roc_machine *machine, roc_cg **out,
                        roc_error *err) {
   roc_cg *cg = roc_zalloc(sizeof *cg);
   if (!cg) return roc_fail(err, ROC_OOM, "out of memory while compiling '%s'", ir->name);
   cg->ir = ir;
   cg->options = options;
   cg->target = target;
-  cg->tm = tm;
+  cg->machine = machine;
+  cg->tm = machine->tm;
   roc_arena_init(&cg->arena, 0);
   make_module(cg);
   if (!make_tables(cg)) {

@@ -69,7 +69,8 @@ struct roc_cg {
   LLVMContextRef ctx;
   LLVMModuleRef mod;
   LLVMBuilderRef b, entry_b;
-  LLVMTargetMachineRef tm; /* llvm/machine.h has it, and is given it back after the compile */
+  struct roc_machine *machine; /* llvm/machine.h has it, and is given it back after the compile */
+  LLVMTargetMachineRef tm;     /* the machine's */
   roc_cg_opt_tier opt_tier;
   roc_cg_types t; /* while `lanes` is not 1: vectors of so many, but for none and ptr */
   unsigned lanes; /* work-items that a value is of: 1, or, in vectors of cpu/lanes.c, several */
@@ -113,9 +114,9 @@ struct roc_cg {
 };
 
 /* cg.c */
-/* A context and a module for `ir`; `tm` stays the caller's. On failure *out is untouched. */
+/* A context and a module for `ir`; `machine` stays the caller's. On failure *out is untouched. */
 roc_status roc_cg_open(const roc_ir_module *ir, const roc_cg_options *options,
-                       const roc_target *target, LLVMTargetMachineRef tm, roc_cg **out,
+                       const roc_target *target, struct roc_machine *machine, roc_cg **out,
                        roc_error *err);
 void roc_cg_close(roc_cg *cg);
 /* Adds a site to the code object; returns its index. Its strings live as long as the module. */
@@ -295,7 +296,7 @@ void roc_cg_debug_begin(roc_cg *cg);
 void roc_cg_debug_place(roc_cg *cg, uint32_t inst);
 void roc_cg_debug_end(roc_cg *cg);
 
-/* opt_tier.c: sets cg->opt_tier, and cg->tm for the least of it. */
+/* opt_tier.c: sets cg->opt_tier, and another machine for the least of it. */
 roc_status roc_cg_choose_opt_tier(roc_cg *cg, roc_error *err);
 
 /* opt.c, emit.c */

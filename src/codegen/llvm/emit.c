@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "codegen/llvm/machine.h"
 #include "ir/layout.h"
 
 roc_status roc_emit_fail(const roc_target *target, LLVMModuleRef mod, const char *diagnostics,
@@ -20,11 +21,9 @@ roc_status roc_emit_fail(const roc_target *target, LLVMModuleRef mod, const char
 
 roc_status roc_cg_emit(roc_cg *cg, LLVMCodeGenFileType kind, LLVMMemoryBufferRef *out,
                        roc_error *err) {
-  char *message = NULL;
-  if (LLVMTargetMachineEmitToMemoryBuffer(cg->tm, cg->mod, kind, &message, out)) {
-    roc_fail(err, ROC_COMPILE, "kernel '%s': %s", cg->ir->name, message);
-    LLVMDisposeMessage(message);
-    return ROC_COMPILE;
+  *out = roc_machine_emit(cg->machine, cg->mod, kind);
+  if (!*out) {
+    return roc_fail(err, ROC_COMPILE, "kernel '%s': LLVM makes no such file", cg->ir->name);
   }
   if (!cg->nerrors) return ROC_OK;
   LLVMDisposeMemoryBuffer(*out);

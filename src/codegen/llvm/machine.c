@@ -140,7 +140,18 @@ roc_machine *roc_machine_take(const roc_target *target, const roc_cg_options *op
   return NULL;
 }
 
+LLVMMemoryBufferRef roc_machine_emit(roc_machine *machine, LLVMModuleRef mod,
+                                     LLVMCodeGenFileType kind) {
+  bool is_kept = kind == machine->target->object_kind;
+  roc_emission *own = NULL, **emission = is_kept ? &machine->emission : &own;
+  if (!*emission) *emission = roc_emission_new(machine->tm, kind);
+  LLVMMemoryBufferRef file = *emission ? roc_emission_run(*emission, mod) : NULL;
+  if (own) roc_emission_free(own);
+  return file;
+}
+
 static void dispose(roc_machine *m) {
+  if (m->emission) roc_emission_free(m->emission);
   LLVMDisposeTargetMachine(m->tm);
   roc_free(m);
 }

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "backend/backend.h"
 #include "codegen/core/target.h"
+#include "codegen/llvm/emission.h"
 
 typedef struct roc_machine {
   const roc_target *target;
@@ -17,6 +18,7 @@ typedef struct roc_machine {
   int opt_level;
   uint64_t quirks_off;
   LLVMTargetMachineRef tm;
+  roc_emission *emission;   /* of the target's object kind; NULL until one is needed */
   struct roc_machine *next; /* in the pool, or among those that one thread has taken */
 } roc_machine;
 
@@ -34,6 +36,10 @@ roc_status roc_machine_prepare(uint64_t quirks_off, roc_error *err);
  */
 roc_machine *roc_machine_take(const roc_target *target, const roc_cg_options *options,
                               roc_error *err);
+
+/* The file that the machine makes of an optimised module; NULL: it makes none of that kind. */
+LLVMMemoryBufferRef roc_machine_emit(roc_machine *machine, LLVMModuleRef mod,
+                                     LLVMCodeGenFileType kind);
 
 /* Gives back what this thread has taken.  After the run in which it was used (memory.h): until then,
  * the blocks that LLVM has added to a machine are on the run's list. */

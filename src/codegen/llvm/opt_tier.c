@@ -62,6 +62,7 @@ roc_status roc_cg_choose_opt_tier(roc_cg *cg, roc_error *err) {
   quick.opt_level = 0;
   roc_machine *machine = roc_machine_take(cg->target, &quick, err);
   if (!machine) return err ? err->code : ROC_UNAVAILABLE;
+  cg->machine = machine;
   cg->tm = machine->tm;
   return ROC_OK;
 }
