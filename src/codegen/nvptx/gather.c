@@ -135,7 +135,7 @@ bool roc_nvptx_intercept(roc_cg *cg, uint32_t id) {
     LLVMValueRef lanes = opaque_lanes(cg);
     roc_cg_intrinsic(cg, WAIT, NULL, 0, &lanes, 1);
   }
-  return roc_nvptx_coarse_intercept(cg, id);
+  return roc_nvptx_coarse_intercept(cg, id) || roc_nvptx_even_intercept(cg, id);
 }
 
 static LLVMValueRef first_in(LLVMBasicBlockRef block) {

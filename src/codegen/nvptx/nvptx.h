@@ -18,6 +18,13 @@ typedef struct roc_nvptx_coarse {
   bool is_first;                 /* … and this is the first of them */
 } roc_nvptx_coarse;
 
+/* Of a kernel that is there twice (even.c). */
+typedef struct roc_nvptx_even {
+  bool *arrays;        /* per array: whether neighbours are accessed that may be one access */
+  uint8_t *alignments; /* per instruction: of an access to such an array, in bytes; else 0 */
+  bool is_current;     /* the code that is made is for arrays that are even */
+} roc_nvptx_even;
+
 typedef struct roc_nvptx_state {
   const roc_nvptx_chip *chip;
   const char *entry;               /* symbol */
@@ -29,7 +36,7 @@ typedef struct roc_nvptx_state {
   uint32_t hidden;                 /* offset of the roc_nvptx_hidden */
   LLVMValueRef block[3];           /* coordinates of the group's block, i32 */
   roc_nvptx_coarse *coarse;        /* NULL: a thread is a work-item */
-  bool *even;                      /* roc_nvptx_find_even */
+  roc_nvptx_even *even;            /* NULL: the kernel has one version */
   uint8_t *gathers;                /* roc_nvptx_find_gathers */
   LLVMValueRef group[3]; /* the group's ids from 0, i32; NULL: computed where it is used */
 } roc_nvptx_state;
@@ -87,11 +94,12 @@ bool roc_nvptx_coarse_intercept(roc_cg *cg, uint32_t inst);
 void roc_nvptx_keep_apart(roc_cg *cg);
 
 /* nvptx/even.c */
-/* Per array, whether accesses to neighbouring elements of it may be one where it begins and has
- * rows at multiples of 16 bytes; in the arena. NULL: of none. */
-bool *roc_nvptx_find_even(roc_cg *cg);
+/* In the arena; NULL: no accesses may be one where arrays begin and have rows at multiples of 16
+ * bytes. */
+roc_nvptx_even *roc_nvptx_find_even(roc_cg *cg);
 /* The code of a work-item for arrays that do, and for others. */
 void roc_nvptx_even_body(roc_cg *cg, roc_nvptx_body *body);
+bool roc_nvptx_even_intercept(roc_cg *cg, uint32_t inst);
 
 /* nvptx/gather.c */
 /* Per instruction, whether lanes wait for each other before it; in the arena.  NULL: nowhere. */
