@@ -1,5 +1,6 @@
 -- roc.reduce against plain Lua folds, on every device.
 local roc = require "roc"
+local check = require("support.asserted").check
 local devices = require "support.devices"
 
 local function assert_raises(pattern, f)
@@ -252,9 +253,30 @@ describe("roc.reduce", function()
       assert.is_nil((made:inspect_ir():find("check.", 1, true)))
       support.is_gpu = is_gpu
     end
+    -- several items of the tree a work-item, of many groups
+    local sum = roc.reduce(function(a, b) return a + b end, nil, { commutative = true })
+    support.is_gpu = function() return true end
+    assert.are.equal(4300001, sum(roc.ones(4300001, "int32")))
+    assert.is_nil((made:inspect_ir():find("check.", 1, true)))
+    check(made:inspect_asm("sm_90"):find "ld%.global%.v4", 1, "elements are loaded one by one")
+    support.is_gpu = is_gpu
     local quotient = roc.reduce(function(a, b) return a + b // (a - b + 1) end)
     quotient(roc.array({ 8, 2 }, "int32"))
     assert.is_truthy((made:inspect_asm("sm_90"):find("atom.", 1, true)))
+  end)
+
+  it("has one tree, however many of its items a work-item runs", function()
+    local support = require "roc.builders.support"
+    local is_gpu = support.is_gpu
+    finally(function() support.is_gpu = is_gpu end)
+    for _, n in ipairs { 4194304, 4198401, 5000011, 9000002 } do
+      local x, sums = roc.random(n, "float32"), {}
+      for i = 1, 2 do
+        support.is_gpu = function() return i == 2 end
+        sums[i] = roc.reduce(function(a, b) return a + b end, nil, { commutative = true })(x)
+      end
+      assert.are.equal(sums[1], sums[2])
+    end
   end)
 
   local sum = roc.reduce(add)

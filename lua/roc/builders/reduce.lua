@@ -28,6 +28,8 @@ local LEVELS = 8         -- of a workgroup's tree; even
 local SIZE = 1 << LEVELS -- items of a workgroup
 local LEAST_SPAN = 16    -- neighbours that an item combines, when there are several workgroups
 local MOST_GROUPS = 1024 -- so that one workgroup can combine their values
+local FOURS = 4          -- neighbouring items that a work-item of a GPU runs, of many groups
+local MOST_FOURS = 2048  -- groups of a function that is known to be commutative
 
 -- text --------------------------------------------------------------------------------------------
 
@@ -107,6 +109,75 @@ local function batch(count, dtype)
     table.concat(loads, ", "), table.concat(lines), count)
 end
 
+-- What a work-item combines that runs $fours items of the tree: their elements are neighbours,
+-- which are one access where they can be.  Each of them has elements.
+local NEIGHBOURS = [[
+  local before = ((group - 1) * $size + item - 1 & $sizes) * $fours
+  local last, step = #x, (#parts & $sizes) * $size
+  if before < step and before + $fours <= last then
+    local i = before + step
+    local acc1, acc2, acc3, acc4 = $firsts
+    if i + 2 * step + $fours <= last then
+$three_rounds
+    end
+    while i + 3 * step + $fours <= last do
+$four_rounds
+    end
+    if i + 1 * step + $fours <= last then
+$two_rounds
+    end
+    if i + $fours <= last then
+$one_round
+    end
+$rest
+$keep
+  end]]
+
+-- The next `count` rounds of NEIGHBOURS.
+local function rounds(count, dtype)
+  local names, loads, lines = support.names("v", count * FOURS), {}, {}
+  for k, name in ipairs(names) do
+    local round, lane = (k - 1) // FOURS, (k - 1) % FOURS + 1
+    loads[k] = load(round == 0 and string.format("x[i + %d]", lane)
+      or string.format("x[i + %d * step + %d]", round, lane), dtype)
+    lines[k] = string.format("      acc%d = f(acc%d, %s)\n", lane, lane, name)
+  end
+  return string.format("      local %s = %s\n%s      i = i + %d * step", table.concat(names, ", "),
+    table.concat(loads, ", "), table.concat(lines), count)
+end
+
+-- The first elements of the items.
+local function firsts(dtype)
+  local loads = {}
+  for lane = 1, FOURS do loads[lane] = load(string.format("x[before + %d]", lane), dtype) end
+  return table.concat(loads, ", ")
+end
+
+-- The elements after whole rounds, and the items' values in shared memory.
+local function ends(dtype)
+  local rest, keep = {}, {}
+  for lane = 1, FOURS do
+    local element = load(string.format("x[i + %d]", lane), dtype)
+    rest[lane] = string.format("    if i + %d <= last then acc%d = f(acc%d, %s) end", lane, lane,
+      lane, element)
+    keep[lane] = string.format("    part[$fours * (item - 1) + %d] = acc%d", lane, lane)
+  end
+  return table.concat(rest, "\n"), table.concat(keep, "\n")
+end
+
+-- The trees of $fours groups side by side, whose items all have values: in each, the first half
+-- with the second.
+local TREES = [[
+  for level = 1, $levels do
+    roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
+    local half = $size >> level
+    for pair = item - 1, $fours * half - 1, $size do
+      local at = (pair >> $levels - level) * $size + (pair & half - 1) & $fours * $size - 1
+      part[at + 1] = f(part[at + 1], part[(at + half & $fours * $size - 1) + 1])
+    end
+  end
+  roc.barrier(roc.CLK_LOCAL_MEM_FENCE)]]
+
 -- Leaves in part[1] what the workgroup's share of $x comes to.
 local COMBINE = [[
 $combine
@@ -138,15 +209,15 @@ TEMPLATES.first = fill_in(WHOLE, { more = ", told" })
 
 -- Both passes in one launch: the workgroup that is the last to count combines the values of all.
 -- The launch's number stands above its count, so that it counts from 0 whatever was there before.
-TEMPLATES.once = [[
+local ONCE = [[
 function(x, parts, result, marks, launch, span, parts_span$init)
-  local part = roc.shared.array(2 * $size, dtype)
+  local part = roc.shared.array($parts, dtype)
   local counted = roc.shared.array(1, "int64")
   local item, group = roc.get_local_id(1), roc.get_group_id(1)
   if item == 1 and #marks > 0 then roc.atomic.max(marks, 1, launch << 32) end
 $combine_all
-  if item == 1 and group <= #parts and #marks > 0 then
-    parts[group] = part[1]
+  if item == 1 and #marks > 0 then
+$give
     roc.mem_fence(roc.CLK_GLOBAL_MEM_FENCE)
     counted[1] = roc.atomic.add(marks, 1, 1) - (launch << 32) + 1
   end
@@ -158,6 +229,19 @@ $combine_parts
   end
 end]]
 
+TEMPLATES.once = fill_in(ONCE, { init = "$init", result = "$result", combine_all = "$combine_all",
+  combine_parts = "$combine_parts", parts = "2 * $size",
+  give = "    if group <= #parts then parts[group] = part[1] end" })
+
+-- The same with several groups of the tree in a workgroup.
+TEMPLATES.fours = fill_in(ONCE, { init = "$init", result = "$result",
+  combine_all = "$combine_fours", combine_parts = "$combine_parts", parts = "$fours * $size",
+  give = [[
+    for k = 1, $fours do
+      local at = (group - 1 & $sizes) * $fours + k
+      if at <= #parts then parts[at] = part[(k - 1) * $size + 1] end
+    end]] })
+
 -- What the words of COMBINE are: for the elements, and for the workgroups' values.
 local ALL = { x = "x", span = "span", group = "group", item_of_all = "roc.get_global_id(1)",
   items_of_all = "roc.get_global_size(1)" }
@@ -166,8 +250,10 @@ local PARTS = { x = "parts", span = "parts_span", group = "1", item_of_all = "it
 
 local function kernel_text(names, template, has_init, is_commutative)
   local dtype, order = names.dtype, is_commutative and IN_ANY_ORDER or IN_ORDER
+  local rest, keep = ends(dtype)
   local combine = fill_in(COMBINE, {
-    combine = template == TEMPLATES.once and TOGETHER or ONE_BY_ONE,
+    combine = (template == TEMPLATES.once or template == TEMPLATES.fours) and TOGETHER
+      or ONE_BY_ONE,
     seven = batch(7, dtype), eight = batch(8, dtype), four = batch(4, dtype),
     first = order.first, last = order.last, step = order.step, live = order.live,
     level = order.level,
@@ -176,6 +262,15 @@ local function kernel_text(names, template, has_init, is_commutative)
   })
   return fill_in(template, {
     combine_all = fill_in(combine, ALL),
+    combine_fours = NEIGHBOURS .. "\n" .. TREES,
+    firsts = firsts(dtype),
+    three_rounds = rounds(3, dtype),
+    four_rounds = rounds(4, dtype),
+    two_rounds = rounds(2, dtype),
+    one_round = rounds(1, dtype),
+    rest = rest,
+    keep = keep,
+    fours = FOURS,
     combine_parts = fill_in(combine, PARTS),
     size = SIZE,
     sizes = 2 * MOST_GROUPS * SIZE - 1, -- a mask that changes no number of items
@@ -200,9 +295,10 @@ end
 
 -- all elements ------------------------------------------------------------------------------------
 
--- Workgroups for n elements, none of which is left without any.
-local function count_groups(n)
-  local groups = math.min(MOST_GROUPS, (n + SIZE * LEAST_SPAN - 1) // (SIZE * LEAST_SPAN))
+-- Groups of the tree for n elements, none of which is left without any.
+local function count_groups(n, is_commutative)
+  local most = is_commutative and MOST_FOURS or MOST_GROUPS
+  local groups = math.min(most, (n + SIZE * LEAST_SPAN - 1) // (SIZE * LEAST_SPAN))
   local span = (n + groups * SIZE - 1) // (groups * SIZE)
   return (n + span * SIZE - 1) // (span * SIZE)
 end
@@ -214,8 +310,9 @@ end
 
 -- A launch over n elements of the kernel `what`, a name of TEMPLATES.
 local function pass(subject, names, n, groups, what, has_init, stream)
+  local workgroups = what == "fours" and (groups + FOURS - 1) // FOURS or groups
   return {
-    launch = subject:launch_of(groups, stream, has_init and what .. " with init" or what, names,
+    launch = subject:launch_of(workgroups, stream, has_init and what .. " with init" or what, names,
       kernel_text, TEMPLATES[what], has_init, subject.is_commutative),
     groups = groups,
     span = span_of(n, groups),
@@ -246,12 +343,13 @@ end
 
 -- How n elements become one: where they need several workgroups `once`, or `first` and `last`.
 local function make_plan(subject, names, n, has_init, stream)
-  local groups = count_groups(n)
+  local groups = count_groups(n, subject.is_commutative)
   local plan = { dtype = names.dtype, subject = subject, stream = stream }
   if groups == 1 then
     plan.last = pass(subject, names, n, 1, "whole", has_init, stream)
   elseif support.is_gpu() then
-    plan.once = pass(subject, names, n, groups, "once", has_init, stream)
+    local is_many = subject.is_commutative and groups > MOST_GROUPS
+    plan.once = pass(subject, names, n, groups, is_many and "fours" or "once", has_init, stream)
   else
     plan.first = pass(subject, names, n, groups, "first", false, stream)
     plan.last = pass(subject, names, groups, 1, "whole", has_init, stream)
