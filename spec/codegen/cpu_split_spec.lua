@@ -180,14 +180,72 @@ describe("guards that hold for a few items", function()
   end)
 end)
 
-describe("a range that may say nothing", function()
-  it("has the other items looked at only where it does", function()
-    local kernel = roc.kernel(function(a, b)
-      local i, base = roc.get_local_id(1), (roc.get_group_id(1) - 1) * 16
-      if base + i <= #b then b[base + i] = a[base + i] end
-    end, { check = false, signature = "(float32[:], float32[:])" })
-    assert.matches("br i1 %%%w+, label %%after, label %%rest", kernel:inspect_llvm "cpu:x86-64-v3")
+describe("what guards leave", function()
+  it("is looked at only where some row has it", function()
+    for _, guard in ipairs { "base + i <= #b", "i <= n" } do
+      local kernel = roc.kernel(([[function(a, b, n)
+        local i, base = roc.get_local_id(1), (roc.get_group_id(1) - 1) * 16
+        if %s then b[base + i] = a[base + i] %s end
+      end]]):format(guard, guard == "i <= n" and "else b[base + i] = 1 a[base + i] = 2" or ""),
+        { env = { roc = roc }, check = false, signature = "(float32[:], float32[:], int64)" })
+      assert.matches("br i1 %%%w+, label %%rest, label %%after",
+        kernel:inspect_llvm "cpu:x86-64-v3")
+    end
   end)
+end)
+
+describe("guards of rows and columns", function()
+  local FORMS = {
+    "if y == 2 then t[1][x] = i > 1 and a[i - 1][j] or 0 end",
+    "if y == 9 and j > 2 then t[10][x] = i < h and a[i + 1][j] or 0 end",
+    "if x == 2 then t[y][1] = j > 1 and a[i][j - 1] or 0 end",
+    "if x == 2 and y > 3 then t[y][1] = j end",
+    "if y > n then t[y][x] = 7 + j end",
+    "if y > n and x <= n + 3 then t[y][x] = 7 * i + j end",
+    "if y > n and z < n then t[y][x] = 7 * z + j else t[1][1] = 3 end",
+    "if y >= 3 and y < 8 and (y == 5 or x == 4) then t[y][x] = j - i end",
+    "if y <= n * z and x == y then t[y][x] = z end",
+    "if y - n < 4 then if x >= n then t[y][x] = -j else t[y][x] = j * 5 end end",
+    "if y + n > n then t[y][x] = 3 end",
+    "if n * y < 20 then t[y][x] = -5 end",
+    "if z == 1 then t[y][x] = 11 end",
+    "for k = 1, 5 do if y > k then t[y][x] = t[y][x] + k end roc.barrier() end",
+    "for k = 1, 5 do if y > k and x >= k then t[y][x] = t[y][x] - k * n end roc.barrier() end",
+  }
+  for _, check in ipairs { true, false } do
+    for _, form in ipairs(FORMS) do
+      it(("hold for the items they say, check = %s: %s"):format(check, form), function()
+        local text = ([[function(a, o, n)
+          local t = roc.shared.array({ 10, 20 }, "float32")
+          local j, i = roc.grid(2)
+          local x, y, z = roc.get_local_id(1) + 1, roc.get_local_id(2) + 1, roc.get_local_id(3)
+          local h, g = a.shape[1], roc.get_group_id(3)
+          if x == 2 and y == 2 and z == 1 then
+            for p = 1, 10 do for q = 1, 20 do t[p][q] = 100 * p + q end end
+          end
+          roc.barrier()
+          %s
+          roc.barrier()
+          if i <= h and j <= a.shape[2] then
+            o[z][i][j] = t[y][x] + t[1][x] * 3 + t[10][x] * 5 + t[y][1] * 7 + g
+          end
+        end]]):format(form:find "barrier" and form
+          or ("if i <= h and j <= a.shape[2] and z == 1 then %s end"):format(form))
+        local kernel = roc.kernel(text, { env = { roc = roc }, check = check })
+        local function run(device, n)
+          local scope <close> = roc.on_device(device) -- luacheck: ignore
+          local a, o = roc.zeros({ 13, 37 }, "float32"), roc.zeros({ 2, 13, 37 }, "float32")
+          for p = 1, 13 do for q = 1, 37 do a[p][q] = p * 50 + q end end
+          kernel:launch({ grid = { 48, 16 }, workgroup = { 16, 8 } }, a, o, n)
+          roc.current_device():synchronize()
+          return o:totable()
+        end
+        for _, n in ipairs { 3, 0, 9, -4, math.maxinteger, math.mininteger } do
+          assert.same(run("sim", n), run("cpu", n))
+        end
+      end)
+    end
+  end
 end)
 
 describe("what vectors leave of a short row", function()
@@ -216,6 +274,18 @@ describe("what vectors leave of a short row", function()
     assert.matches("llvm.masked.store.v16f32", llvm_of(blurred, "cpu:x86-64-v4"), 1, true)
     assert.not_matches("llvm.masked.store", llvm_of(added, "cpu:x86-64-v4"), 1, true)
     assert.not_matches("llvm.masked.store", llvm_of(blurred, "cpu:x86-64-v3"), 1, true)
+  end)
+
+  it("is one, too, in a tile without its border", function()
+    local function middle(x, weights, o)
+      local t = roc.shared.array({ 16, 16 }, "float32")
+      local k, l = roc.get_local_id(1), roc.get_local_id(2)
+      local j, i = roc.grid(2)
+      t[l][k] = x[i][j]
+      roc.barrier()
+      if k > 1 and k < 16 then o[i][j] = t[l][k - 1] + t[l][k + 1] * weights[1][1] end
+    end
+    assert.matches("llvm.masked.store.v16f32", llvm_of(middle, "cpu:x86-64-v4"), 1, true)
   end)
 
   it("has the results of items one by one", function()

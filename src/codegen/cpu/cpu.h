@@ -192,8 +192,8 @@ typedef struct cpu_split {
   roc_vec(cpu_guard) guards;
   bool has_rest;       /* the others have something to do: there are guards that are not idle, */
   bool is_fallible;    /* or ones of which it is asked at run time whether a range says anything */
-  LLVMValueRef failed; /* alloca i1: of some row it said nothing; NULL: the others have their turn
-                          in any case */
+  LLVMValueRef leaves; /* alloca i1: some row has others; NULL: there are none */
+  bool is_single;      /* they hold for one item of a row, at most */
   bool is_exact;       /* there is one guard that makes a rest, and it does not hold in that */
   uint32_t period;     /* a condition on the way in, `value % m == rest`; or NONE */
 } cpu_split;
@@ -348,6 +348,7 @@ typedef struct cpu_state {
   cpu_run *run;                                              /* NULL between item loops */
   const cpu_split *split; /* item loops run over the range of their rows that it gives, */
   bool is_rest;           /* or over the others; NULL: over all */
+  unsigned split_dim;     /* the dimension along which items are a range: 0, in a row; 1, rows */
   uint8_t *ways;          /* per instruction: a guard that goes one way: its region + 1; else 0 */
   uint32_t *epochs;       /* per instruction: the run loop that cg->values[] belongs to */
   uint32_t epoch;
@@ -642,6 +643,11 @@ void cpu_split_deinit(cpu_split *split);
  * builder stands. */
 cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place *at,
                           LLVMValueRef count);
+
+/* Whether guards outside of which nothing happens hold for whole rows; the rows for which they do,
+ * of those at z. */
+bool cpu_split_has_rows(cpu_state *s, const cpu_split *split);
+cpu_range cpu_split_rows(cpu_state *s, const cpu_split *split, LLVMValueRef z);
 
 /* Whether the items of a row for which a condition holds are a range; that range, likewise. */
 bool cpu_is_range(const cpu_state *s, uint32_t cond, bool truth);

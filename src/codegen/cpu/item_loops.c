@@ -166,9 +166,16 @@ static void begin_group_rows(cpu_state *s, cpu_run *run) {
   }
   run->nloops = 2;
   cpu_loop_begin(s, &run->loops[0], s->count[2], "z");
-  cpu_loop_begin(s, &run->loops[1], s->count[1], "y");
   run->z = run->loops[0].index;
-  run->y = run->loops[1].index;
+  if (s->split && s->plan.nruns > 1 && cpu_split_has_rows(s, s->split)) {
+    cpu_range rows = cpu_split_rows(s, s->split, run->z);
+    LLVMValueRef count = LLVMBuildNUWSub(cg->b, rows.end, rows.low, "");
+    cpu_loop_begin(s, &run->loops[1], count, "y");
+    run->y = add(cg, rows.low, run->loops[1].index);
+  } else {
+    cpu_loop_begin(s, &run->loops[1], s->count[1], "y");
+    run->y = run->loops[1].index;
+  }
   LLVMValueRef row = add(cg, multiply(cg, run->z, s->local[1]), run->y);
   LLVMValueRef first = multiply(cg, row, s->local[0]);
   run->x = begin_row(s, run, roc_cg_i64(cg, 0), s->count[0]);
@@ -276,8 +283,9 @@ static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
                                  s->parallel};
   unsigned count = 1;
   parts[count++] = loop_property(cg, "llvm.loop.align", roc_cg_i32(cg, LOOP_ALIGN));
-  if (!run->is_parallel || run->is_scalar || s->is_cold || (s->is_rest && !s->split->is_exact) ||
-      (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
+  bool is_single = s->split && s->split->is_single;
+  if (!run->is_parallel || run->is_scalar || is_single || s->is_cold ||
+      (s->is_rest && !s->split->is_exact) || (run->is_live && s->level->kind == CPU_LEVEL_GROUP)) {
     const char *how = run->is_written_out ? "llvm.loop.unroll.full" : "llvm.loop.unroll.disable";
     LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, how, strlen(how));
     parts[count++] = loop_property(cg, "llvm.loop.vectorize.enable", LLVMConstNull(cg->t.i1));

@@ -270,6 +270,7 @@ typedef struct weight {
   bool takes_apart; /* loads of elements that are no neighbours */
   bool has_small;   /* loads of fewer than 32 bits */
   bool branches;
+  bool hands_over; /* stores in memory that other items read: loads wait for a store with a mask */
 } weight;
 
 static void weigh(const cpu_state *s, const uint32_t *ids, uint32_t count, uint64_t rounds,
@@ -283,6 +284,8 @@ static void weigh(const cpu_state *s, const uint32_t *ids, uint32_t count, uint6
       w->takes_apart |= !loads_neighbours(s, inst);
       w->has_small |= roc_dtype_itemsize(ir->arrays.items[inst->aux].dtype) < 4;
     }
+    w->hands_over |=
+        inst->op == ROC_IR_STORE && ir->arrays.items[inst->aux].kind != ROC_IR_ARRAY_PARAM;
     w->branches |= inst->op == ROC_IR_IF && !s->ways[ids[i]];
     uint64_t inner = rounds * (inst->op == ROC_IR_FOR ? cpu_short_rounds(ir, inst) : 1);
     for (uint32_t r = 0; r < roc_ir_region_count(inst); r++) {
@@ -292,15 +295,43 @@ static void weigh(const cpu_state *s, const uint32_t *ids, uint32_t count, uint6
   }
 }
 
+/* Whether a condition compares what items of a workgroup are numbered by, and nothing that tells how
+ * large the grid or an array is. */
+static bool is_within_group(const cpu_state *s, uint32_t id, int steps) {
+  enum { STEPS = 12 };
+  const roc_ir_inst *inst = &s->cg->ir->insts.items[id];
+  if (inst->op == ROC_IR_GLOBAL_ID || inst->op == ROC_IR_GROUP_ID || inst->op == ROC_IR_EXTENT ||
+      inst->op == ROC_IR_PARAM || steps == STEPS) {
+    return false;
+  }
+  uint32_t set = inst->op == ROC_IR_GET ? s->plan.set_once[inst->aux] : ROC_IR_NONE;
+  if (set != ROC_IR_NONE) inst = &s->cg->ir->insts.items[set];
+  for (uint32_t n = 0; n < inst->nargs; n++) {
+    if (!is_within_group(s, roc_ir_arg(s->cg->ir, inst, n), steps + 1)) return false;
+  }
+  return true;
+}
+
+/* A tile without its border: no row of it is whole. */
+static bool is_cut_tile(const cpu_state *s) {
+  if (!s->split || s->is_rest || s->plan.nruns < 2) return false;
+  for (uint32_t i = 0; i < s->split->guards.count; i++) {
+    uint32_t cond = roc_ir_arg(s->cg->ir, &s->cg->ir->insts.items[s->split->guards.items[i].id], 0);
+    if (!s->plan.is_uniform[cond] && is_within_group(s, cond, 0)) return true;
+  }
+  return false;
+}
+
 /* Rows of workgroups that have several are short.  What vectors leave of them runs item by item,
  * which takes as long as all vectors where an item does much; a mask costs each vector a little, and
  * more the more items are in one. */
 static bool has_masked_end(const cpu_state *s, const uint32_t *ids, uint32_t count) {
-  enum { LEAST = 16 };
+  enum { LEAST = 16, LEAST_OF_TILE = 4 };
   weight w = {0};
   if (!s->plan.has_rows || s->is_cold || !roc_processor_has(s->cg->tm, "avx512f")) return false;
   weigh(s, ids, count, 1, &w);
-  return w.ninsts >= LEAST && !w.takes_apart && (!w.has_small || w.branches);
+  return w.ninsts >= (!w.hands_over && is_cut_tile(s) ? LEAST_OF_TILE : LEAST) && !w.takes_apart &&
+         (!w.has_small || w.branches);
 }
 
 static ROC_IR_WALKS bool has_long_loop(const cpu_state *s, const uint32_t *ids, uint32_t count) {
@@ -379,12 +410,12 @@ static void emit_loop(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_vec_deinit(&found.vars);
 }
 
-/* The others, which the guards leave nothing to do, where a row's range said nothing. */
-static void emit_failed_rest(cpu_state *s, const uint32_t *ids, uint32_t count) {
+/* The others, where there are some. */
+static void emit_rest(cpu_state *s, const uint32_t *ids, uint32_t count) {
   roc_cg *cg = s->cg;
   LLVMBasicBlockRef rest = roc_cg_block(cg, "rest"), after = roc_cg_block(cg, "after");
-  LLVMValueRef failed = LLVMBuildLoad2(cg->b, cg->t.i1, s->split->failed, "");
-  roc_cg_branch_likely(cg, LLVMBuildNot(cg->b, failed, ""), after, rest);
+  LLVMValueRef leaves = LLVMBuildLoad2(cg->b, cg->t.i1, s->split->leaves, "");
+  LLVMBuildCondBr(cg->b, leaves, rest, after);
   roc_cg_at(cg, rest);
   emit_loop(s, ids, count);
   roc_cg_goto(cg, after);
@@ -394,10 +425,9 @@ static void emit_failed_rest(cpu_state *s, const uint32_t *ids, uint32_t count) 
 /* The items for which the guards hold, then the others. */
 static void emit_split(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_split *split) {
   s->split = split;
-  bool are_idle = split->guards.count > 0 && roc_vec_last(&split->guards).is_idle;
-  if (split->has_rest && split->is_fallible && are_idle) {
-    split->failed = roc_cg_alloca(s->cg, s->cg->t.i1, "failed");
-    LLVMBuildStore(s->cg->b, LLVMConstInt(s->cg->t.i1, 0, 0), split->failed);
+  if (split->has_rest) {
+    split->leaves = roc_cg_alloca(s->cg, s->cg->t.i1, "leaves");
+    LLVMBuildStore(s->cg->b, LLVMConstInt(s->cg->t.i1, 0, 0), split->leaves);
   }
   for (uint32_t i = 0; i < split->guards.count; i++) {
     s->ways[split->guards.items[i].id] = split->guards.items[i].truth ? 1 : 2;
@@ -409,11 +439,7 @@ static void emit_split(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_sp
     if (is_open) s->ways[guard->id] = !split->is_exact ? 0 : guard->truth ? 2 : 1;
   }
   s->is_rest = true;
-  if (split->failed) {
-    emit_failed_rest(s, ids, count);
-  } else if (split->has_rest) {
-    emit_loop(s, ids, count);
-  }
+  if (split->has_rest) emit_rest(s, ids, count);
   s->is_rest = false;
   for (uint32_t i = 0; i < split->guards.count; i++) s->ways[split->guards.items[i].id] = 0;
   s->split = NULL;

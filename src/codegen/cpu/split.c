@@ -13,6 +13,9 @@
  * and may be of the wrong sign, that is asked at run time: then no item counts as inside of the
  * range, and all have their turn in the rest.
  *
+ * Where idle guards compare the same for all items of a row (`if y == 1`), the loop over the rows
+ * of a workgroup has bounds, too.
+ *
  * Invariant: an item outside of the range of the idle guards has no effect; one inside of it that the
  * other guards leave out has its turn in the rest. */
 #include "codegen/cpu/cpu.h"
@@ -88,7 +91,7 @@ static bool find_slope(const cpu_state *s, uint32_t id, unsigned *nodes, int64_t
   int64_t slopes[2] = {0, 0};
   switch ((roc_ir_op)inst->op) {
     case ROC_IR_GLOBAL_ID:
-    case ROC_IR_LOCAL_ID: *slope = inst->aux == 0; return true;
+    case ROC_IR_LOCAL_ID: *slope = inst->aux == s->split_dim; return true;
     case ROC_IR_LANE_ID: return false;
     case ROC_IR_GET: { /* a counter, of a FOR that the row runs together */
       uint32_t wide = s->plan.wide_for[inst->aux];
@@ -243,6 +246,23 @@ static bool is_range(const cpu_state *s, uint32_t cond, bool truth, form *f) {
   return nunknown < 2;
 }
 
+/* Whether `cond` is `truth` for one item of a row at most. */
+static bool is_for_one(const cpu_state *s, uint32_t cond, bool truth) {
+  cond = resolve(s, cond);
+  const roc_ir_inst *inst = inst_of(s, cond);
+  uint32_t parts[2];
+  if (inst->op == ROC_IR_NOT) return is_for_one(s, arg_of(s, cond, 0), !truth);
+  if (is_conjunction(s, cond, truth, parts)) {
+    return is_for_one(s, parts[0], truth) || is_for_one(s, parts[1], truth);
+  }
+  if (inst->op != (truth ? ROC_IR_EQ : ROC_IR_NE)) return false;
+  int64_t slopes[2];
+  for (uint32_t n = 0; n < 2; n++) {
+    if (!cpu_slope(s, arg_of(s, cond, n), &slopes[n])) return false;
+  }
+  return slopes[0] != slopes[1];
+}
+
 /* ---- which guards a run has -------------------------------------------------------------- */
 
 typedef struct finder {
@@ -334,6 +354,7 @@ static void find_guards(finder *f, const uint32_t *ids, uint32_t count) {
                      (ends || !have_effects(f, ids + i + 1, count - i - 1));
       if (is_idle) {
         note_guard(f, id, truth, true);
+        f->split->is_single |= is_for_one(f->s, arg_of(f->s, id, 0), truth);
         if (found.period != ROC_IR_NONE) f->split->period = found.period;
         if (!found.is_exact) f->split->has_rest = f->split->is_fallible = true;
         if (!ends) find_guards(f, way->items, way->count);
@@ -424,7 +445,8 @@ bool cpu_split_find(cpu_state *s, const uint32_t *ids, uint32_t count, cpu_split
   bool is_worth_it = f.touches_memory && f.ninsts <= MAX_REST_INSTS;
   f.may_have_rest = is_worth_it && !f.has_order && !may_fail(s, ids, count);
   find_guards(&f, ids, count);
-  if (f.may_have_rest && split->period == ROC_IR_NONE) find_all_guards(&f, ids, count);
+  bool may_have_more = f.may_have_rest && split->period == ROC_IR_NONE && !split->is_single;
+  if (may_have_more) find_all_guards(&f, ids, count);
   return split->guards.count > 0;
 }
 
@@ -687,6 +709,16 @@ LLVMValueRef cpu_value_at(cpu_state *s, uint32_t id, const cpu_place *at) {
   return value;
 }
 
+/* Whether the row has items that the guards leave to the rest. */
+static void note_others(cpu_state *s, const cpu_split *split, const cpu_range *range) {
+  LLVMBuilderRef b = s->cg->b;
+  LLVMValueRef before = LLVMBuildICmp(b, LLVMIntNE, range->first, range->low, "");
+  LLVMValueRef after = LLVMBuildICmp(b, LLVMIntNE, range->end, range->last, "");
+  LLVMValueRef others = LLVMBuildOr(b, before, after, "");
+  LLVMValueRef so_far = LLVMBuildLoad2(b, s->cg->t.i1, split->leaves, "");
+  LLVMBuildStore(b, LLVMBuildOr(b, so_far, others, ""), split->leaves);
+}
+
 cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place *at,
                           LLVMValueRef count) {
   cpu_run first, *outer = begin_first(s, &first, at);
@@ -702,20 +734,61 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
   }
   end_first(s, &first, outer);
   if (p.fails) keep_if(&p, LLVMBuildNot(s->cg->b, p.fails, ""));
-  if (p.fails && split->failed && !s->is_rest) {
-    LLVMValueRef before = LLVMBuildLoad2(s->cg->b, s->cg->t.i1, split->failed, "");
-    LLVMBuildStore(s->cg->b, LLVMBuildOr(s->cg->b, before, p.fails, ""), split->failed);
-  }
   if (p.fails && split->is_fallible) {
     begin = LLVMBuildSelect(s->cg->b, p.fails, number(&p, 0), begin, "");
     last = LLVMBuildSelect(s->cg->b, p.fails, count, last, "");
   }
   p.end = call_2(&p, "llvm.smax", p.end, begin);
-  return (cpu_range){.low = call_2(&p, "llvm.smin", call_2(&p, "llvm.smax", p.low, begin), p.end),
+  cpu_range range = {.low = call_2(&p, "llvm.smin", call_2(&p, "llvm.smax", p.low, begin), p.end),
                      .end = p.end,
                      .step = p.step,
                      .first = begin,
                      .last = last};
+  if (split->leaves && !s->is_rest) note_others(s, split, &range);
+  return range;
+}
+
+/* Whether a guard, or what it takes, is the same for the items of a row, and holds for a range of
+ * rows; keeps those in *p, unless it is NULL. */
+static bool keep_rows(cpu_state *s, uint32_t cond, bool truth, solver *p) {
+  uint32_t parts[2];
+  if (is_conjunction(s, cond, truth, parts)) {
+    bool first = keep_rows(s, parts[0], truth, p);
+    return keep_rows(s, parts[1], truth, p) || first;
+  }
+  int64_t slope;
+  unsigned nodes = MAX_NODES;
+  s->split_dim = 0;
+  if (s->plan.is_uniform[cond] || !find_slope(s, cond, &nodes, &slope)) return false;
+  s->split_dim = 1;
+  form f = {.nodes = MAX_NODES, .is_exact = true, .period = ROC_IR_NONE};
+  bool holds = is_range(s, cond, truth, &f) && f.is_exact && f.period == ROC_IR_NONE;
+  if (holds && p) keep(p, cond, truth);
+  s->split_dim = 0;
+  return holds;
+}
+
+bool cpu_split_has_rows(cpu_state *s, const cpu_split *split) {
+  bool any = false;
+  for (uint32_t i = 0; i < split->guards.count && split->guards.items[i].is_idle; i++) {
+    const cpu_guard *guard = &split->guards.items[i];
+    any |= keep_rows(s, arg_of(s, guard->id, 0), guard->truth, NULL);
+  }
+  return any;
+}
+
+cpu_range cpu_split_rows(cpu_state *s, const cpu_split *split, LLVMValueRef z) {
+  LLVMValueRef zero = roc_cg_i64(s->cg, 0);
+  cpu_place at = {zero, zero, z};
+  cpu_run first, *outer = begin_first(s, &first, &at);
+  solver p = {.s = s, .count = s->count[1], .low = zero, .end = s->count[1]};
+  for (uint32_t i = 0; i < split->guards.count && split->guards.items[i].is_idle; i++) {
+    const cpu_guard *guard = &split->guards.items[i];
+    keep_rows(s, arg_of(s, guard->id, 0), guard->truth, &p);
+  }
+  end_first(s, &first, outer);
+  p.end = call_2(&p, "llvm.smax", p.end, zero);
+  return (cpu_range){.low = call_2(&p, "llvm.smin", p.low, p.end), .end = p.end};
 }
 
 bool cpu_is_range(const cpu_state *s, uint32_t cond, bool truth) {
