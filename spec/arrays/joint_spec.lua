@@ -118,6 +118,16 @@ describe("Reductions in one pass", function()
       assert.are.equal(list[4][1] - list[3][1], y[1])
     end)
 
+    it("may be below others of several chunks, which are launched after them", function()
+      local x = values({ 40000 }, "int32")
+      local greatest = x:max()
+      for i = 1, 2 do
+        assert.are.equal(x:sum() - 40000 * greatest, (x - x:max(KEEP)):sum())
+        assert.are.equal(greatest - x:sum(), (x - (x:reshape(2, 20000)):sum(KEEP)[1][1]):max())
+        assert.are.equal((greatest - x:sum() - i)^2, ((x - (x + 0):sum(KEEP) - i) ^ 2):max())
+      end
+    end)
+
     it("are computed in as many passes as their fields need", function()
       local x = values({ 300 }, "float32")
       check(function(a) -- eight fields

@@ -626,15 +626,15 @@ local function lines_of(array, axis)
   return (views.reshaped(moved, { lines, shape[axis] }))
 end
 
--- A launch over what is pending: the first level, or all levels.  False: the arrays are to be
--- reduced as memory.
-local function reduce_pending(reduction, arrays, axis, outputs, lines, n, tile, launch)
+-- A launch over what is pending: the first level, or (`own`: the marks) all levels.  False: the
+-- arrays are to be reduced as memory.
+local function reduce_pending(reduction, arrays, axis, outputs, lines, n, tile, own)
   local template, chunk = ITEM, CHUNK
   if n > LANES then template, chunk = of_groups(reduction, n, CHUNK, tile) end
   local workgroup = workgroup_of(template, chunk)
   local function fused(graph)
     local text = text_of(reduction, template, chunk, reduction.load, M.in_graph(graph),
-      launch ~= nil)
+      own ~= nil)
     return generated.fresh(text, reduction.name, workgroup, true)
   end
   -- Columns are quicker to compute as memory, and then to reduce side by side.
@@ -642,9 +642,9 @@ local function reduce_pending(reduction, arrays, axis, outputs, lines, n, tile, 
     and lie_side_by_side({ arrays[1]:transpose() }, lines, n)
   if are_columns then return false end
   local key = string.format("%s %s %s %s", reduction.key, template == TILE, workgroup,
-    launch ~= nil)
+    own ~= nil)
   local groups = workgroup and lines * ((n + tile * CHUNK - 1) // (tile * CHUNK)) or lines
-  return core.run_pending(key, arrays, axis, outputs, fused, groups, workgroup, lines, launch)
+  return core.run_pending(key, arrays, axis, outputs, fused, groups, workgroup, lines, own)
 end
 
 local function inputs_of(arrays, axis)
@@ -674,7 +674,7 @@ end
 local kept_marks = marks.new()
 
 -- One line in one launch of so many workgroups, on a GPU.  `run` makes it, of the arrays that the
--- kernel writes and the launch's number.
+-- kernel writes, and of the marks, from which it takes the launch's number.
 local function reduce_at_once(reduction, groups, given, run)
   local results, parts, outputs = new_results(reduction, 1, true, given), {}, {}
   local values, nodes, count = 0, 0, groups
@@ -682,26 +682,32 @@ local function reduce_at_once(reduction, groups, given, run)
     values, count = values + count, (count + LANES - 1) // LANES
     nodes = nodes + count
   end
-  local of_nodes, launch = marks.next(kept_marks, nodes)
+  local own = marks.prepare(kept_marks, nodes)
   for f, dtype in ipairs(reduction.fields) do parts[f] = core.device_array(values, dtype) end
   table.move(results, 1, #results, 1, outputs)
   table.move(parts, 1, #parts, #outputs + 1, outputs)
-  outputs[#outputs + 1] = of_nodes
-  run(outputs, launch)
+  outputs[#outputs + 1] = own.marks
+  run(outputs, own)
   for _, part in ipairs(parts) do part:close() end
   return results
 end
 
+-- The launch of a kernel that has all levels, of inputs in memory.
+local function launch_all(kernel, groups, workgroup, inputs, outputs, own)
+  for _, input in ipairs(inputs) do input:eval() end -- what computes them may take a number
+  local args = arguments(inputs, outputs)
+  own.launch = own.launch + 1
+  args[#inputs + #outputs], args[#args + 1] = own.marks, own.launch -- marks are not new
+  kernel:launch({ groups = groups, workgroup = workgroup }, table.unpack(args))
+end
+
 -- All levels of arrays.
 local function reduce_all(reduction, arrays, axis, n, tile, tiles, given)
-  return reduce_at_once(reduction, tiles, given, function(outputs, launch)
-    if reduce_pending(reduction, arrays, axis, outputs, 1, n, tile, launch) then return end
-    local args = arguments(inputs_of(arrays, axis), outputs)
-    args[#arrays + #outputs] = outputs[#outputs] -- marks are not new
-    args[#args + 1] = launch
+  return reduce_at_once(reduction, tiles, given, function(outputs, own)
+    if reduce_pending(reduction, arrays, axis, outputs, 1, n, tile, own) then return end
     local template, chunk = of_groups(reduction, n, CHUNK, tile)
-    kernel_of(reduction, template, chunk, reduction.load, #arrays, true):launch(
-      { groups = tiles, workgroup = workgroup_of(template, chunk) }, table.unpack(args))
+    launch_all(kernel_of(reduction, template, chunk, reduction.load, #arrays, true), tiles,
+      workgroup_of(template, chunk), inputs_of(arrays, axis), outputs, own)
   end)
 end
 
@@ -710,12 +716,9 @@ local function reduce_rest(reduction, values, count, given)
   local inputs = {}
   for f, value in ipairs(values) do inputs[f] = value:reshape(1, count) end
   local groups = (count + LANES - 1) // LANES
-  return reduce_at_once(reduction, groups, given, function(outputs, launch)
-    local args = arguments(inputs, outputs)
-    args[#inputs + #outputs] = outputs[#outputs]
-    args[#args + 1] = launch
-    kernel_of(reduction, WORKGROUP, LANES, load_partial(#inputs), #inputs, true):launch(
-      { groups = groups, workgroup = LANES }, table.unpack(args))
+  return reduce_at_once(reduction, groups, given, function(outputs, own)
+    launch_all(kernel_of(reduction, WORKGROUP, LANES, load_partial(#inputs), #inputs, true), groups,
+      LANES, inputs, outputs, own)
   end)
 end
 

@@ -14,6 +14,17 @@ local MOST_LAUNCHES = 1 << 29 -- a number of which has room above 2 bits in the 
 ---@return table
 function M.new() return setmetatable({}, { __mode = "k" }) end
 
+-- Marks, at least `count` of them, for a launch.
+local function find(kept, count, stream)
+  local life = core.device_life()
+  local own = kept[stream or life]
+  if not own or own.life ~= life or #own.marks < count or own.launch >= MOST_LAUNCHES then
+    own = { marks = core.device_array(count, "int64"):fill(0, stream), life = life, launch = 0 }
+    kept[stream or life] = own
+  end
+  return own
+end
+
 ---The marks of the next launch.  Launches that name no stream share marks, which keeps their order.
 ---@param kept table of M.new
 ---@param count integer
@@ -21,33 +32,16 @@ function M.new() return setmetatable({}, { __mode = "k" }) end
 ---@return roc.DeviceArray marks int64, `count` of them or more
 ---@return integer launch
 function M.next(kept, count, stream)
-  local life = core.device_life()
-  local own = kept[stream or life]
-  if not own or own.life ~= life or #own.marks < count or own.launch == MOST_LAUNCHES then
-    own = { marks = core.device_array(count, "int64"):fill(0, stream), life = life, launch = 0,
-      values = {} }
-    kept[stream or life] = own
-  end
+  local own = find(kept, count, stream)
   own.launch = own.launch + 1
   return own.marks, own.launch
 end
 
----Values that the workgroups of the launch leave for each other.  They are kept like its marks: an
----array that is made for each launch would have to be another one while the last is in use.
----@param kept table of M.new, of which M.next gave marks for the launch
+---The same for a launch before which others may come that share the marks, as what its arguments
+---are computed by: the caller takes the number, `launch`, when nothing else does.
+---@param kept table of M.new
 ---@param count integer
----@param dtype roc.DType
----@param stream? roc.Stream that the launch names
----@return roc.DeviceArray values as many as `count`
-function M.values(kept, count, dtype, stream)
-  local own = kept[stream or core.device_life()]
-  local values = own.values[dtype]
-  if not values or #values ~= count then
-    if values then values:close() end
-    values = core.device_array(count, dtype)
-    own.values[dtype] = values
-  end
-  return values
-end
+---@return { marks: roc.DeviceArray, launch: integer } own `launch` is that of the launch before
+function M.prepare(kept, count) return find(kept, count) end
 
 return M

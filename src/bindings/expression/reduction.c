@@ -149,6 +149,17 @@ static const roc_array *check_array(lua_State *L, lua_Integer i) {
   return &box->array;
 }
 
+/* A number; of a table, the next of its `launch`, which nothing has taken meanwhile. */
+static int64_t take_number(lua_State *L, int idx) {
+  if (!lua_istable(L, idx)) return luaL_checkinteger(L, idx);
+  lua_getfield(L, idx, "launch");
+  lua_Integer number = luaL_checkinteger(L, -1) + 1;
+  lua_pop(L, 1);
+  lua_pushinteger(L, number);
+  lua_setfield(L, idx, "launch");
+  return number;
+}
+
 /* What the kernel takes beside the graph's leaves and numbers. */
 static uint32_t add_others(lua_State *L, roc_kernel_operand *operands, uint32_t n) {
   lua_Integer count = (lua_Integer)lua_rawlen(L, ARG_ARRAYS);
@@ -159,7 +170,7 @@ static uint32_t add_others(lua_State *L, roc_kernel_operand *operands, uint32_t 
     operands[n++].view.buffer = NULL;
   }
   for (int i = 1; i <= MAX_NUMBERS && !lua_isnil(L, ARG_WORKGROUP + i); i++) {
-    int64_t number = luaL_checkinteger(L, ARG_WORKGROUP + i);
+    int64_t number = take_number(L, ARG_WORKGROUP + i);
     operands[n++] = (roc_kernel_operand){.scalar = {.type = ROC_VT_INT, .as.i = number}};
   }
   return n;
@@ -218,7 +229,8 @@ static int run_uncollected(lua_State *L) {
   return 1;
 }
 
-/* core.run_pending(key, inputs, axis or nil, arrays, make, groups, workgroup or nil, number …) ->
+/* core.run_pending(key, inputs, axis or nil, arrays, make, groups, workgroup or nil, number or
+ * {launch = number}, …) ->
  * whether a kernel has been launched that computes the inputs' elements and does with them what its
  * text says.  If not, the inputs are to be used as memory.  `make` gives the kernel of a graph, and
  * `key` tells apart what it depends on beside that.  The kernel takes the graph's leaves and numbers,
