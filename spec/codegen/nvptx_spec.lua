@@ -490,6 +490,18 @@ describe("items of NVIDIA GPUs that meet", function()
     end
   end)
 
+  it("ask once which lanes have an item, where none ends early", function()
+    local shuffles = "function(y) local i = roc.get_global_id(1) %s local v = y[i] "
+      .. "for d = 1, 3 do v = v + roc.wave.shuffle_down(v, d) end y[i] = roc.wave.sum(v) end"
+    local text = asm(shuffles:format "", "(float32[:])", { check = false })
+    assert.are.equal(1, count(text, "vote%.sync%.ballot"))
+    local returns = shuffles:format "if y[i] < 0 then return end"
+    assert.is_true(count(asm(returns, "(float32[:])", { check = false }), "vote%.sync%.ballot") > 1)
+    local plain = "function(y) local i = roc.get_global_id(1) "
+      .. "y[i] = roc.wave.any(y[i] > 0) and 1 or 0 end"
+    assert.are.equal(0, count(asm(plain, "(float32[:])", { check = false }), "ballot"))
+  end)
+
   it("have one tree of a reduction for a full wavefront and one for the rest", function()
     local text = asm("function(y) local i = roc.get_global_id(1) y[i] = roc.wave.sum(y[i]) end",
       "(float64[:])", { check = false })

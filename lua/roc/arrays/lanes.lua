@@ -44,21 +44,22 @@ local each = M.each
 local COMBINE = [[
     do
       local $first_fields = $accumulated
-      for level = 0, 5 do
-        local distance = 1 << level
-        if distance < roc.wavefront_size() then
-          local $second_fields = $others
-          if lane & 2 * distance - 1 == 0 $and_other_lane then
-            $combine
-          end
-        end
-      end
+$each_level
       local each, wave = 64 // roc.wavefront_size(), (item - 1) // roc.wavefront_size() + 1
       if roc.lane_id() == 1 then $part_wave = $first_fields end
       roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
 $each_chunk
 $each_pair
     end]]
+
+-- What lanes that are no multiple of 2 * $distance get is not used.
+local EACH_LEVEL = [[
+      if $distance < roc.wavefront_size() then
+        local $second_fields = $others
+        $if_other_lane
+          $combine
+        end
+      end]]
 
 local EACH_CHUNK = [[
       do
@@ -118,17 +119,20 @@ end
 ---@return string
 ---@return string[]
 function M.combine(reduction, form)
-  local count, others = #reduction.fields, {}
+  local count = #reduction.fields
   local function fields(...) return fields_of(reduction, form, ...) end
-  for f = 1, count do
-    others[f] = string.format("roc.wave.shuffle_down(%s, distance)", FIELDS[f][1])
-  end
   local texts = { combine = reduction.combine, first_fields = each(count, 1, "%s"),
-    second_fields = each(count, 2, "%s"), others = table.concat(others, ", "),
-    accumulated = fields "acc%s_%d", part_wave = fields "part%s_%d[wave]",
-    and_other_lane = form.is_whole and ""
-      or string.format("and lane + distance < %s - chunk * 4096", form.n) }
-  local chunks, pairs_of = {}, {}
+    second_fields = each(count, 2, "%s"),
+    accumulated = fields "acc%s_%d", part_wave = fields "part%s_%d[wave]" }
+  local levels, chunks, pairs_of = {}, {}, {}
+  for level = 0, 5 do
+    levels[level + 1] = support.fill_in(EACH_LEVEL, setmetatable({
+      distance = 1 << level,
+      others = each(count, 1, "roc.wave.shuffle_down(%s, " .. (1 << level) .. ")"),
+      if_other_lane = form.is_whole and "do"
+        or string.format("if lane + %d < %s - chunk * 4096 then", 1 << level, form.n),
+    }, { __index = texts }))
+  end
   for c = 1, form.chunks do
     chunks[c] = support.fill_in(EACH_CHUNK, setmetatable({
       part_first = fields("part%s_%d[%d * each + 1]", c - 1),
@@ -150,6 +154,7 @@ function M.combine(reduction, form)
     end
     distance = distance * 2
   end
+  texts.each_level = table.concat(levels, "\n")
   texts.each_chunk, texts.each_pair = table.concat(chunks, "\n"), table.concat(pairs_of, "\n")
   local names = {}
   for f = 1, count do names[f] = string.format("chunks%s_%d_1", form.name, f) end

@@ -62,6 +62,10 @@ static bool has_exits_in(const roc_ir_module *ir, uint32_t region) {
   return false;
 }
 
+bool roc_nvptx_has_exits(const roc_cg *cg) {
+  return has_exits_in(cg->ir, 0);
+}
+
 static void mark_region(finder *f, uint32_t region);
 
 /* The regions of a statement; lanes come out of it apart where they part in it. */

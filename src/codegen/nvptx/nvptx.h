@@ -39,6 +39,7 @@ typedef struct roc_nvptx_state {
   roc_nvptx_even *even;            /* NULL: the kernel has one version */
   uint8_t *gathers;                /* roc_nvptx_find_gathers */
   LLVMValueRef group[3]; /* the group's ids from 0, i32; NULL: computed where it is used */
+  LLVMValueRef live;     /* the wave's lanes that have an item, i32; NULL: some may end early */
 } roc_nvptx_state;
 
 static inline roc_nvptx_state *roc_nvptx_state_of(const roc_cg *cg) {
@@ -64,6 +65,8 @@ LLVMValueRef roc_nvptx_wave_diverges(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_nvptx_group_parts(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_nvptx_elect_lane(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
 LLVMValueRef roc_nvptx_lane(roc_cg *cg); /* i32 from 0 */
+/* At the begin of the kernel's body: which lanes have an item, where that stays so and is used. */
+void roc_nvptx_find_live(roc_cg *cg);
 
 /* nvptx/launch.c */
 /* Whether groups of the kernel wait for lower ones. */
@@ -104,6 +107,8 @@ bool roc_nvptx_even_intercept(roc_cg *cg, uint32_t inst);
 /* nvptx/gather.c */
 /* Per instruction, whether lanes wait for each other before it; in the arena.  NULL: nowhere. */
 uint8_t *roc_nvptx_find_gathers(roc_cg *cg);
+/* Whether work-items may end before the end of the kernel: by a return, or a check. */
+bool roc_nvptx_has_exits(const roc_cg *cg);
 bool roc_nvptx_intercept(roc_cg *cg, uint32_t inst);
 /* After LLVM's passes: makes these waits the first instructions of their blocks. */
 void roc_nvptx_gather_first(roc_cg *cg);

@@ -63,7 +63,22 @@ static LLVMValueRef ballot(roc_cg *cg, LLVMValueRef condition) {
 }
 
 static LLVMValueRef live_lanes(roc_cg *cg) {
-  return ballot(cg, LLVMConstInt(cg->t.i1, 1, 0));
+  LLVMValueRef known = roc_nvptx_state_of(cg)->live;
+  return known ? known : ballot(cg, LLVMConstInt(cg->t.i1, 1, 0));
+}
+
+/* Whether it asks which lanes are live. */
+static bool needs_live(const roc_ir_inst *inst) {
+  bool is_vote = inst->k.i <= ROC_IR_WAVE_ALL;
+  return inst->op == ROC_IR_WAVE && !is_vote;
+}
+
+void roc_nvptx_find_live(roc_cg *cg) {
+  bool is_needed = false;
+  for (uint32_t i = 0; i < cg->ir->insts.count; i++) {
+    is_needed |= needs_live(&cg->ir->insts.items[i]);
+  }
+  if (is_needed && !roc_nvptx_has_exits(cg)) roc_nvptx_state_of(cg)->live = live_lanes(cg);
 }
 
 LLVMValueRef roc_nvptx_wave_diverges(roc_cg *cg, LLVMValueRef condition) {
