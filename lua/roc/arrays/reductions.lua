@@ -109,13 +109,17 @@ end
 local made = {}
 
 local function made_of(reduction, name, dtype)
-  local key = string.format("%s %s %s", name, reduction.name, reduction.of or dtype.name)
-  if not made[key] then
-    made[key] = reduction.make(dtype)
-    made[key].name, made[key].key = "roc.Array " .. name, key
-    made[key].op = reduction.op
-  end
-  return made[key]
+  local of_name = made[reduction.name]
+  of_name = of_name and of_name[name]
+  local of = reduction.of or dtype
+  if of_name and of_name[of] then return of_name[of] end
+  local combined = reduction.make(dtype)
+  combined.name, combined.op = "roc.Array " .. name, reduction.op
+  combined.key = string.format("%s %s %s", name, reduction.name, reduction.of or dtype.name)
+  made[reduction.name] = made[reduction.name] or {}
+  made[reduction.name][name] = made[reduction.name][name] or {}
+  made[reduction.name][name][of] = combined
+  return combined
 end
 
 -- lines -------------------------------------------------------------------------------------------
@@ -134,6 +138,7 @@ end
 
 -- The shape without the axis, or with an extent of 1 there.
 local function rest_of(array, axis, keeps)
+  if not axis and not keeps then return nil end
   local shape = array.shape
   if keeps then
     for k = 1, #shape do

@@ -626,8 +626,29 @@ local function lines_of(array, axis)
   return (views.reshaped(moved, { lines, shape[axis] }))
 end
 
--- A launch over what is pending: the first level, or (`own`: the marks) all levels.  False: the
--- arrays are to be reduced as memory.
+-- What tells kernels of a reduction apart, for core.run_pending; each text is made once.
+local function key_of(reduction, template, workgroup, has_all)
+  local keys = reduction.keys
+  if not keys then
+    keys = {}
+    reduction.keys = keys
+  end
+  local at = workgroup * 2 + (has_all and 1 or 0)
+  local of_template = keys[template]
+  if not of_template then
+    of_template = {}
+    keys[template] = of_template
+  end
+  local key = of_template[at]
+  if not key then
+    key = string.format("%s %s %d %s", reduction.key, template, workgroup, has_all)
+    of_template[at] = key
+  end
+  return key
+end
+
+-- A launch over what is pending: the first level, or (`own`: the marks) over any elements, all
+-- levels.  False: the arrays are to be reduced as memory.
 local function reduce_pending(reduction, arrays, axis, outputs, lines, n, tile, own)
   local template, chunk = ITEM, CHUNK
   if n > LANES then template, chunk = of_groups(reduction, n, CHUNK, tile) end
@@ -641,10 +662,10 @@ local function reduce_pending(reduction, arrays, axis, outputs, lines, n, tile, 
   local are_columns = axis == 1 and arrays[1].ndim == 2
     and lie_side_by_side({ arrays[1]:transpose() }, lines, n)
   if are_columns then return false end
-  local key = string.format("%s %s %s %s", reduction.key, template == TILE, workgroup,
-    own ~= nil)
   local groups = workgroup and lines * ((n + tile * CHUNK - 1) // (tile * CHUNK)) or lines
-  return core.run_pending(key, arrays, axis, outputs, fused, groups, workgroup, lines, own)
+  local key = key_of(reduction, template, workgroup or 0, own ~= nil)
+  local run = own and core.run_elements or core.run_pending
+  return run(key, arrays, axis, outputs, fused, groups, workgroup, lines, own)
 end
 
 local function inputs_of(arrays, axis)
@@ -671,24 +692,48 @@ function M.reduce_chunks(reduction, arrays, n, is_device)
   return results
 end
 
-local kept_marks = marks.new()
+local kept_marks, kept_parts = marks.new(), marks.new()
+local MOST_PARTS = 1 << 13 -- elements that are kept
+
+-- Memory for the values of workgroups, for a field of a launch that names no stream: they share it,
+-- which keeps their order.
+local function parts_of(f, dtype, count)
+  if count > MOST_PARTS then return core.device_array(count, dtype) end
+  local life = core.device_life()
+  local fields = kept_parts[life]
+  if not fields then
+    fields = {}
+    kept_parts[life] = fields
+  end
+  local of_dtypes = fields[f]
+  if not of_dtypes then
+    of_dtypes = {}
+    fields[f] = of_dtypes
+  end
+  local parts = of_dtypes[dtype]
+  if not parts or #parts < count then
+    parts = core.device_array(math.max(count, 128), dtype)
+    of_dtypes[dtype] = parts
+  end
+  return parts
+end
 
 -- One line in one launch of so many workgroups, on a GPU.  `run` makes it, of the arrays that the
 -- kernel writes, and of the marks, from which it takes the launch's number.
 local function reduce_at_once(reduction, groups, given, run)
-  local results, parts, outputs = new_results(reduction, 1, true, given), {}, {}
+  local results, outputs = new_results(reduction, 1, true, given), {}
   local values, nodes, count = 0, 0, groups
   while count > 1 do
     values, count = values + count, (count + LANES - 1) // LANES
     nodes = nodes + count
   end
   local own = marks.prepare(kept_marks, nodes)
-  for f, dtype in ipairs(reduction.fields) do parts[f] = core.device_array(values, dtype) end
-  table.move(results, 1, #results, 1, outputs)
-  table.move(parts, 1, #parts, #outputs + 1, outputs)
-  outputs[#outputs + 1] = own.marks
+  local fields = #reduction.fields
+  for f, dtype in ipairs(reduction.fields) do
+    outputs[f], outputs[fields + f] = results[f], parts_of(f, dtype, values)
+  end
+  outputs[2 * fields + 1] = own.marks
   run(outputs, own)
-  for _, part in ipairs(parts) do part:close() end
   return results
 end
 

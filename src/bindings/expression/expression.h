@@ -158,6 +158,7 @@ const roc_array *roc_expression_push_view(lua_State *L, const roc_array *view);
 /* core.run_pending, a kernel that uses the elements of what it computes; see
  * roc/arrays/tree.lua. */
 int roc_expression_run_pending(lua_State *L);
+int roc_expression_run_elements(lua_State *L); /* core.run_elements */
 
 /* later_reduction.c */
 /* core.later_reduction(name): makes a reduction; see roc/arrays/joint.lua. */

@@ -341,6 +341,7 @@ static int expression_eval(lua_State *L) {
 static const luaL_Reg functions[] = {{"elementwise", expression_elementwise},
                                      {"eval", expression_eval},
                                      {"run_pending", roc_expression_run_pending},
+                                     {"run_elements", roc_expression_run_elements},
                                      {"later_reduction", roc_expression_new_reduction},
                                      {"set_elementwise_rules", roc_expression_set_rules},
                                      {NULL, NULL}};

@@ -20,7 +20,8 @@ enum {
   ARG_MAKE,
   ARG_GROUPS,
   ARG_WORKGROUP,
-  ARG_COUNT = ARG_WORKGROUP + MAX_NUMBERS
+  ARG_COUNT = ARG_WORKGROUP + MAX_NUMBERS,
+  ARG_TAKES_MEMORY /* whether the inputs may all be in memory */
 };
 
 /* Arrays of one shape, of which at least one is pending. */
@@ -75,8 +76,9 @@ static void settle(lua_State *L, const roc_array *a, roc_rt_stream *stream) {
   }
 }
 
-/* Whether one kernel may compute all of it, on the device that reduces. */
+/* Whether one kernel may compute all of it, on the device that reduces; with something to compute. */
 static bool fits(lua_State *L, const subject *s) {
+  bool takes_memory = lua_toboolean(L, ARG_TAKES_MEMORY);
   uint32_t size = 0, nleaves = 0, nscalars = 0;
   uint32_t device = roc_rt_device_index(roc_current_device(L));
   for (uint32_t i = 0; i < s->ninputs; i++) {
@@ -86,8 +88,8 @@ static bool fits(lua_State *L, const subject *s) {
     nleaves += e ? e->nleaves : 1;
     nscalars += e ? e->nscalars : 0;
   }
-  return size > 0 && size <= ROC_EXPRESSION_MAX_NODES && nleaves <= ROC_EXPRESSION_MAX_LEAVES &&
-         nscalars <= ROC_EXPRESSION_MAX_SCALARS;
+  return (size > 0 || takes_memory) && size <= ROC_EXPRESSION_MAX_NODES &&
+         nleaves <= ROC_EXPRESSION_MAX_LEAVES && nscalars <= ROC_EXPRESSION_MAX_SCALARS;
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
@@ -190,9 +192,10 @@ static bool launch(lua_State *L, const plan *p) {
   int kernel = lua_gettop(L);
   uint32_t n = add_others(L, operands, roc_graph_fill(&p->graph, &p->loops, operands));
   roc_ndrange range = check_range(L);
+  bool may_be_later = p->graph.nnodes > 0 && roc_graph_may_be_later();
   roc_graph_note_pass(&p->graph);
   return roc_kernel_launch_operands(L, kernel, roc_current_device(L), NULL, &range, (roc_place){0},
-                                    operands, n, roc_graph_may_be_later());
+                                    operands, n, may_be_later);
 }
 
 /* Until nothing changes: what runs meanwhile may print, and so run Lua code. */
@@ -216,7 +219,7 @@ static bool run(lua_State *L) {
   if (!plan_loops(&s, &p)) return false;
   uint64_t before = roc_expression_changes();
   push_key(L, &s, &p);
-  int64_t work = s.lines * s.n * (p.graph.nnodes + 1);
+  int64_t work = p.graph.nnodes > 0 ? s.lines * s.n * (p.graph.nnodes + 1) : INT64_MAX;
   if (!roc_graph_find_kernel(L, work, make_kernel, &p)) return false;
   if (roc_expression_changes() != before) return false;
   return launch(L, &p);
@@ -229,19 +232,29 @@ static int run_uncollected(lua_State *L) {
   return 1;
 }
 
-/* core.run_pending(key, inputs, axis or nil, arrays, make, groups, workgroup or nil, number or
- * {launch = number}, …) ->
- * whether a kernel has been launched that computes the inputs' elements and does with them what its
- * text says.  If not, the inputs are to be used as memory.  `make` gives the kernel of a graph, and
- * `key` tells apart what it depends on beside that.  The kernel takes the graph's leaves and numbers,
- * the arrays, all of which it may write, and the numbers; without a workgroup, `groups` are items. */
-int roc_expression_run_pending(lua_State *L) {
+static int run_by(lua_State *L, bool takes_memory) {
   luaL_checktype(L, ARG_KEY, LUA_TSTRING);
   luaL_checktype(L, ARG_INPUTS, LUA_TTABLE);
   luaL_checktype(L, ARG_ARRAYS, LUA_TTABLE);
   luaL_checktype(L, ARG_MAKE, LUA_TFUNCTION);
   lua_settop(L, ARG_COUNT);
+  lua_pushboolean(L, takes_memory);
   lua_pushcfunction(L, run_uncollected);
   lua_insert(L, 1);
-  return roc_expression_call_uncollected(L, ARG_COUNT, 1) == LUA_OK ? 1 : lua_error(L);
+  return roc_expression_call_uncollected(L, ARG_COUNT + 1, 1) == LUA_OK ? 1 : lua_error(L);
+}
+
+/* core.run_pending(key, inputs, axis or nil, arrays, make, groups, workgroup or nil, number or
+ * {launch = number}, …) -> whether a kernel has been launched that computes the inputs' elements and
+ * does with them what its text says.  If not, the inputs are to be used as memory.  `make` gives the
+ * kernel of a graph, and `key` tells apart what it depends on beside that.  The kernel takes the
+ * graph's leaves and numbers, the arrays, all of which it may write, and the numbers; without a
+ * workgroup, `groups` are items. */
+int roc_expression_run_pending(lua_State *L) {
+  return run_by(L, false);
+}
+
+/* core.run_elements: the same of inputs of which none has to be pending. */
+int roc_expression_run_elements(lua_State *L) {
+  return run_by(L, true);
 }
