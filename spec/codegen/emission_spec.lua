@@ -3,7 +3,7 @@
 local files = require "support.files"
 local shell = require "support.shell"
 
--- Compiles kernels of all kinds twice, the second time in the opposite order; one of them shares
+-- Compiles kernels of all kinds several times, each time in the opposite order; one of them shares
 -- too much for AMD GPUs. Prints how many there are, how many compiles were refused, and which
 -- kernels differ.
 local SCRIPT = [==[
@@ -41,13 +41,13 @@ local function compile(kernel, check)
 end
 
 local seen, differ, refused = {}, {}, 0
-for round = 1, 2 do
+for round = 1, tonumber(arg[2]) do
   for n = 1, #kernels do
-    local kernel = kernels[round == 1 and n or #kernels + 1 - n]
+    local kernel = kernels[round % 2 == 1 and n or #kernels + 1 - n]
     for _, check in ipairs { true, false } do
       local name = kernel[1] .. (check and " checked" or "")
       local bytes = compile(kernel, check)
-      if round == 2 and seen[name] ~= bytes then differ[#differ + 1] = name end
+      if round > 1 and seen[name] ~= bytes then differ[#differ + 1] = name end
       if bytes:find "^refused" then refused = refused + 1 end
       seen[name] = bytes
     end
@@ -69,7 +69,10 @@ describe("passes that are kept", function()
   for _, target in ipairs { "cpu", "gfx90a", "gfx1030", "gfx1201", "sm_90" } do
     it("make the same code after other kernels: " .. target, function()
       if not shell.interpreter then return pending("needs roclua") end
-      local output = shell.run(("ROCLUA_CACHE=off ROCLUA_SPEC %s %s"):format(path, target))
+      -- LLVM's printer of PTX remembered functions by their addresses, which come again
+      local rounds = target == "sm_90" and 20 or 2
+      local output = shell.run(("ROCLUA_CACHE=off ROCLUA_SPEC %s %s %d"):format(path, target,
+        rounds))
       local refused = target:find "^gfx" and 4 or 0
       assert.are.equal(("11\t%d\t\n"):format(refused), output)
     end)

@@ -140,9 +140,15 @@ roc_machine *roc_machine_take(const roc_target *target, const roc_cg_options *op
   return NULL;
 }
 
+/* LLVM's printer of PTX does not forget the functions of a module whose shared arrays it prints inside
+ * them, so that one at the same address would get them, too. */
+static bool forgets_modules(LLVMCodeGenFileType kind) {
+  return kind == LLVMObjectFile;
+}
+
 LLVMMemoryBufferRef roc_machine_emit(roc_machine *machine, LLVMModuleRef mod,
                                      LLVMCodeGenFileType kind) {
-  bool is_kept = kind == machine->target->object_kind;
+  bool is_kept = kind == machine->target->object_kind && forgets_modules(kind);
   roc_emission *own = NULL, **emission = is_kept ? &machine->emission : &own;
   if (!*emission) *emission = roc_emission_new(machine->tm, kind);
   LLVMMemoryBufferRef file = *emission ? roc_emission_run(*emission, mod) : NULL;
