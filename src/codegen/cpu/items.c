@@ -220,6 +220,7 @@ static bool is_apart(const cpu_state *s, const roc_ir_inst *access) {
   enum { MOST = 4 };
   uint32_t rank = s->cg->ir->arrays.items[access->aux].rank;
   uint32_t first = access->op == ROC_IR_STORE ? 1 : 0;
+  if (s->tuple_lengths[access->aux]) return false; /* cpu/tuples.c */
   for (uint32_t d = 0; d < rank; d++) {
     int64_t slope;
     if (!slope_in_loops(s, roc_ir_arg(s->cg->ir, access, first + d), &slope)) return true;
