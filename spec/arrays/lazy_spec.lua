@@ -409,6 +409,26 @@ describe("Operations on host arrays", function()
     assert.is_nil(names["roc.Array *"])
   end)
 
+  it("are stored before a reduction of few elements on cpu, and computed by it of many", function()
+    local x = ones()
+    testing.lazy(1, FUSED)
+    local by_it = launched(function() assert.equal(3 * N, (x * 2 + 1):sum()) end)
+    testing.lazy(N // 64, FUSED)
+    local before = launched(function()
+      local y = x * 2 + 1
+      assert.equal(3 * N, y:sum())
+      assert.equal(3, y:max())
+    end)
+    local function has_sum(names)
+      for name in pairs(names) do
+        if name:find "sum" then return true end
+      end
+      return false
+    end
+    assert.is_true(has_sum(by_it))
+    assert.is_false(has_sum(before))
+  end)
+
   it("may leave a kernel uncompiled at the end of the program", function()
     for _, ending in ipairs { "", "os.exit(0, true)", "os.exit(0)" } do
       local path = os.tmpname()

@@ -171,6 +171,18 @@ describe("a CSV file", function()
     return roc.load(path, opts)
   end
 
+  it("keeps texts apart that begin and end alike, and finds those that repeat", function()
+    local written, lines = {}, { "t" }
+    local forms = { "x", "x.y", "long enough, %d, and ends", "ab%dyz", '"', 'a""b', "%d" }
+    for i = 1, 3000 do
+      local text = forms[i % #forms + 1]:format(i % 13)
+      written[i] = text
+      local is_plain = i % 2 == 0 and not text:find '[",]'
+      lines[i + 1] = is_plain and text or '"' .. text:gsub('"', '""') .. '"'
+    end
+    assert.same(written, load(table.concat(lines, "\n")).t)
+  end)
+
   it("is a table of columns: integers, numbers, texts", function()
     local t = load 'id,"name, x",v\n1,Ann,2.5\r\n\n2,"B ""q""\nC",\n3,,-1e400\n'
     assert.same({ "id", "name, x", "v" }, { t[1], t[2], t[3] })

@@ -85,8 +85,11 @@ static int testing_queued(lua_State *L) {
 }
 
 /* lazy(size, work) -> what they were: results of fewer elements are computed at once, structures
- * with less work operation by operation. */
+ * with less work operation by operation; pending arrays of up to 64 times the size are stored before
+ * they are reduced. */
 static int testing_lazy(lua_State *L) {
+  lua_Integer size = luaL_checkinteger(L, 1);
+  roc_set_stored_most(size < INT64_MAX / 64 ? 64 * size : INT64_MAX);
   lua_pushinteger(L, roc_expression_set_least(luaL_checkinteger(L, 1)));
   lua_pushinteger(L, roc_expression_set_work(luaL_checkinteger(L, 2)));
   return 2;

@@ -171,7 +171,10 @@ void roc_check_indices(lua_State *L, int first, const roc_array *a, int64_t *ind
 
 /* How many threads `cpu` has, on which host arrays are computed; 0: it is not for C to do. */
 uint32_t roc_host_threads(lua_State *L);
-/* The array at `arg`, where it is a host array in memory that is not empty. */
+/* The array at `arg`, where it is a host array in memory that is not empty; one that is pending and
+ * has few elements is computed, which may raise an error. */
 const roc_array *roc_test_plain_array(lua_State *L, int arg);
+/* How many elements are few. */
+void roc_set_stored_most(int64_t size);
 
 #endif

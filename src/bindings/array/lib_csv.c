@@ -84,14 +84,53 @@ static void push_name(lua_State *L, const roc_csv_column *column, size_t i) {
   }
 }
 
+enum { SPOT_BITS = 9 };
+
+/* A number from the text's length and both of its ends. */
+static size_t spot_of(const roc_csv_text *text) {
+  uint64_t head = 0, tail = 0;
+  uint32_t first, last;
+  if (text->len >= sizeof head) {
+    memcpy(&head, text->at, sizeof head);
+    memcpy(&tail, text->at + text->len - sizeof tail, sizeof tail);
+  } else if (text->len >= sizeof first) {
+    memcpy(&first, text->at, sizeof first);
+    memcpy(&last, text->at + text->len - sizeof last, sizeof last);
+    head = first, tail = last;
+  } else if (text->len > 0) {
+    head = (unsigned char)text->at[0] | (uint64_t)(unsigned char)text->at[text->len / 2] << 8;
+    tail = (unsigned char)text->at[text->len - 1];
+  }
+  uint64_t mixed = (head * UINT64_C(0x9e3779b97f4a7c15) ^ tail) + text->len;
+  return (size_t)(mixed * UINT64_C(0xd6e8feb86659fd93) >> (64 - SPOT_BITS));
+}
+
+static bool are_same(const roc_csv_text *a, const roc_csv_text *b) {
+  return a->len == b->len && a->is_quoted == b->is_quoted && memcmp(a->at, b->at, a->len) == 0;
+}
+
+/* Columns of texts repeat a few: what a row before has is taken from there, without Lua looking it
+ * up among all strings. */
+static void push_texts(lua_State *L, const roc_csv_text *texts, int64_t nrows) {
+  int64_t rows[1 << SPOT_BITS] = {0}; /* by spot: the last row, from 1, that had a text of it */
+  lua_createtable(L, (int)nrows, 0);
+  for (int64_t row = 1; row <= nrows; row++) {
+    const roc_csv_text *text = &texts[row - 1];
+    int64_t *known = &rows[spot_of(text)];
+    if (*known > 0 && are_same(text, &texts[*known - 1])) {
+      lua_rawgeti(L, -1, *known);
+    } else {
+      push_text(L, text);
+      *known = row;
+    }
+    lua_rawseti(L, -2, row);
+  }
+}
+
 static void push_column(lua_State *L, const roc_csv *csv, const roc_csv_column *column) {
   int64_t nrows = (int64_t)csv->nrows;
   if (column->kind == ROC_CSV_TEXT) {
-    lua_createtable(L, (int)csv->nrows, 0);
-    for (int64_t row = 0; row < nrows; row++) {
-      push_text(L, &column->values.texts[row]);
-      lua_rawseti(L, -2, row + 1);
-    }
+    push_texts(L, column->values.texts, nrows);
     return;
   }
   roc_dtype dtype = column->kind == ROC_CSV_INT ? ROC_DT_INT64 : ROC_DT_FLOAT64;

@@ -27,11 +27,21 @@ uint32_t roc_host_threads(lua_State *L) {
   return roc_rt_device_driver(roc_open_device_at(L, index))->props.compute_units;
 }
 
+/* Elements of a pending array, up to which it is computed and stored for what could compute them as it
+ * goes: a kernel for that takes longer to begin. */
+static int64_t stored_most = 1 << 18;
+
+void roc_set_stored_most(int64_t size) {
+  stored_most = size;
+}
+
 const roc_array *roc_test_plain_array(lua_State *L, int arg) {
   const roc_array_box *box = roc_test_array_box(L, arg);
   if (!box || !box->array.buffer || box->cls != &roc_host_array_class) return NULL;
   const roc_array *a = &box->array;
-  return !roc_buffer_pending(a->buffer) && roc_array_size(a) > 0 ? a : NULL;
+  if (roc_array_size(a) == 0) return NULL;
+  if (!roc_buffer_pending(a->buffer)) return a;
+  return roc_array_size(a) <= stored_most ? roc_check_array(L, arg) : NULL;
 }
 
 /* reduce_lines(op, array, axis | nil, result [, ddof]): of a host array that is not empty, into a new
