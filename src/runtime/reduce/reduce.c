@@ -17,7 +17,7 @@ enum {
   NARROW_BYTES = 256,      /* likewise, in the order of memory */
   EXTREMES_BYTES = 512,    /* of neighbouring lines whose extremes are found together, at most */
   BLOCK_BYTES = 32 << 10,  /* of rows that lie one after the other and are combined as one */
-  CACHED_BYTES = 16 << 20, /* of memory that stays in a processor's caches */
+  CACHED_BYTES = 4 << 20,  /* of memory that stays in the caches near a processor */
   PIECE = 512,             /* elements of a block that are loaded together */
   ROW_LEAST = 256,         /* bytes of neighbouring lines that are left to a thread */
   ROWS_AHEAD = 8,          /* of the one that is combined */
