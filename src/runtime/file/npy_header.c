@@ -180,8 +180,10 @@ roc_status roc_npy_parse_header(const char *path, const char *text, size_t len, 
   }
   ROC_TRY(parse_dict(&h));
   *out_is_big_endian = h.is_big_endian;
-  return roc_array_describe(out, h.dtype, h.rank, h.extents,
-                            h.is_fortran ? ROC_ORDER_F : ROC_ORDER_C, err);
+  roc_error why = ROC_ERROR_INIT;
+  roc_status status = roc_array_describe(out, h.dtype, h.rank, h.extents,
+                                         h.is_fortran ? ROC_ORDER_F : ROC_ORDER_C, &why);
+  return status == ROC_OK ? ROC_OK : roc_fail(err, status, "'%s': %s", path, why.message);
 }
 
 roc_status roc_npy_format_header(const roc_array *a, roc_order order, char *text, size_t nbytes,
