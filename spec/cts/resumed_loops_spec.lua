@@ -1,6 +1,5 @@
 -- Loops that store and whose checks are not proved: an item whose check fails does nothing after
--- it, the other items of its wavefront finish, and what was done before it stays
--- (ir/resumed_loops.h).
+-- it, the other items of its wavefront finish, and what was done before it stays.
 local roc = require "roc"
 local devices = require "support.devices"
 
