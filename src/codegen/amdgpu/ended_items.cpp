@@ -62,29 +62,32 @@ Value *vote_of(Value *condition, int depth) {
   return is_seen_through ? vote_of(inst->getOperand(0), depth - 1) : nullptr;
 }
 
-/* Whether items come to the end by a vote on what differs between them. */
-bool is_varying(const Settler &s, const IntrinsicInst *end) {
+/* What decides that items come to the end. */
+struct Check {
+  BasicBlock *block; /* that branches there, or dominates the one that does */
+  Value *vote;       /* on what differs between items, maybe; nullptr: that is not known */
+};
+
+Check check_of(const Settler &s, const IntrinsicInst *end) {
   enum { MOST_BLOCKS = 4, MOST_OPERATIONS = 4 };
   auto *node = s.tree.getNode(end->getParent());
+  if (!node) return {nullptr, nullptr};
+  BasicBlock *above = node->getIDom() ? node->getIDom()->getBlock() : nullptr;
   for (int i = 0; node && i < MOST_BLOCKS; i++, node = node->getIDom()) {
     BranchInst *branch = conditional(node->getBlock());
     Value *vote = branch ? vote_of(branch->getCondition(), MOST_OPERATIONS) : nullptr;
-    if (vote) return s.uniformity.isDivergent(vote);
+    if (vote) return {node->getBlock(), vote};
   }
-  return false;
+  return {above, nullptr};
 }
 
-/* Each load after it, of one place for all, is done for each item. */
-void part_loads(const Settler &s, IntrinsicInst *end) {
-  const BasicBlock *after = end->getParent()->getSingleSuccessor();
+/* Each load that comes after the check, of one place for all, is done for each item. */
+void part_loads(const Settler &s, const Check &check) {
   for (Instruction &inst : llvm::instructions(s.fn)) {
     auto *load = llvm::dyn_cast<llvm::LoadInst>(&inst);
-    if (!load || !s.uniformity.isUniform(load) || !s.parted.insert(load).second) continue;
-    bool may_be_after = !after || s.tree.dominates(after, load->getParent());
-    if (!may_be_after || llvm::isa<llvm::AllocaInst>(load->getPointerOperand())) {
-      s.parted.erase(load);
-      continue;
-    }
+    if (!load || !s.uniformity.isUniform(load)) continue;
+    if (check.block && !s.tree.properlyDominates(check.block, load->getParent())) continue;
+    if (!s.parted.insert(load).second) continue;
     llvm::IRBuilder<> b(load);
     LLVMValueRef address = llvm::wrap(load->getPointerOperand());
     load->setOperand(0, llvm::unwrap(s.hide(s.ud, llvm::wrap(&b), address)));
@@ -199,14 +202,15 @@ void settle(llvm::Function &fn, llvm::TargetMachine *tm, unsigned wave_size, roc
     if (load && uniformity.isUniform(load) && !is_scalar_load(*load)) loads.push_back(load);
   }
   llvm::SmallPtrSet<llvm::Loop *, 8> around;
-  llvm::SmallVector<IntrinsicInst *, 16> common;
+  llvm::SmallVector<Check, 16> common;
   for (IntrinsicInst *end : ends) {
-    if (!is_varying(s, end)) common.push_back(end);
+    Check check = check_of(s, end);
+    if (!check.vote || uniformity.isUniform(check.vote)) common.push_back(check);
     for (llvm::Loop *l = loops.getLoopFor(end->getParent()); l; l = l->getParentLoop()) {
       around.insert(l);
     }
   }
-  for (IntrinsicInst *end : common) part_loads(s, end);
+  for (const Check &check : common) part_loads(s, check);
   for (llvm::Loop *loop : around) settle_loop(s, *loop);
   for (llvm::LoadInst *load : loads) hide_load(s, load);
 }
