@@ -435,6 +435,7 @@ local LIBRARY = {
   { "transpose", "naive", "(float32[:,:], float32[:,:])", "global_store_", 0 },
   { "transpose", "tiled", "(float32[:,:], float32[:,:])", "s_barrier", 1088 },
   { "transpose", "blocked", "(float32[:,:], float32[:,:])", "s_barrier", 4224, { 32, 8 } },
+  { "transpose", "wide", "(float32[:,:], float32[:,:])", "s_barrier", 16640, { 64, 4 } },
   { "histogram", "bytes", "(uint8[:], int32[:])", "ds_add_", 1024 },
   { "nbody", "step", "(float32[:,:], float32[:,:], float32[:,:], float64, float64)", "s_barrier",
     2048 },
