@@ -19,7 +19,8 @@ local function find(kept, count, stream)
   local life = core.device_life()
   local own = kept[stream or life]
   if not own or own.life ~= life or #own.marks < count or own.launch >= MOST_LAUNCHES then
-    own = { marks = core.device_array(count, "int64"):fill(0, stream), life = life, launch = 0 }
+    own = { marks = core.device_array(count, "int64"):fill(0, stream), life = life, launch = 0,
+      values = {} }
     kept[stream or life] = own
   end
   return own
@@ -43,5 +44,23 @@ end
 ---@param count integer
 ---@return { marks: roc.DeviceArray, launch: integer } own `launch` is that of the launch before
 function M.prepare(kept, count) return find(kept, count) end
+
+---Values that the workgroups of the launch leave for each other.  They are kept like its marks: an
+---array that is made for each launch would have to be another one while the last is in use.
+---@param kept table of M.new, of which M.next gave marks for the launch
+---@param count integer
+---@param dtype roc.DType
+---@param stream? roc.Stream that the launch names
+---@return roc.DeviceArray values as many as `count`
+function M.values(kept, count, dtype, stream)
+  local own = kept[stream or core.device_life()]
+  local values = own.values[dtype]
+  if not values or #values ~= count then
+    if values then values:close() end
+    values = core.device_array(count, dtype)
+    own.values[dtype] = values
+  end
+  return values
+end
 
 return M
