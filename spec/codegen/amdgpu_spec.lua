@@ -283,40 +283,6 @@ describe("the AMDGPU target #amdgpu", function()
     end
   end)
 
-  it("makes a check in a loop by one comparison and one branch", function()
-    for _, chip in ipairs { "gfx90a", "gfx1030" } do
-      local k = roc.kernel([=[function(first, link, o)
-        local i = roc.get_global_id(1)
-        if i > #o or i > #first then return end
-        local at = first[i]
-        while link[at] ~= at do
-          link[at] = link[link[at]]
-          at = link[at]
-        end
-        o[i] = at
-      end]=], { name = "follow", env = { roc = roc }, signature = "(int32[:] narrow, "
-        .. "int32[:] narrow, int32[:] narrow)" })
-      local code = k:inspect_asm(chip):match("\nroc_follow:(.-)\n[^\n]*s_cbranch_execnz")
-      check(code, "v_cmp_le_u32_e32 vcc[_lo]*, s%d+, v%d+\n[^\n]*s_cbranch_vccnz",
-        "v_cmp_le_u32_e32 vcc[_lo]*, s%d+, v%d+\n[^\n]*s_cbranch_vccnz", "s_andn2_b%d%d exec")
-      local masks = select(2, code:gsub("exec", ""))
-      asserted.check(masks <= 10, 1, "exec %d times in\n%s", masks, code)
-    end
-  end)
-
-  it("adds an offset of 32 bits after a branch to the scalar base", function()
-    local k = roc.kernel([=[function(from, to, d)
-      local i = roc.get_global_id(1)
-      if i > #from then return end
-      local a, b = d[from[i]], to[i]
-      if a < d[b] then d[b] = a end
-    end]=], { name = "relax", env = { roc = roc }, check = false,
-      signature = "(int32[:] narrow, int32[:] narrow, int32[:] narrow)" })
-    local text = k:inspect_asm "gfx90a"
-    check(text, "global_store_dword v%d+, v%d+, s%[%d+:%d+%] offset:%-4")
-    check_not(text, "_co_")
-  end)
-
   it("keeps private arrays of 16-bit elements of any length", function()
     for _, n in ipairs { 5, 9, 13, 20 } do
       local k = roc.kernel(([[function(o, x)

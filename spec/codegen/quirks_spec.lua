@@ -9,8 +9,6 @@ local rows = core.testing.quirks()
 -- name -> why its case does not fail without the row
 local NOT_SHOWN = {
   phi_free_value = "what the case's phi takes is a number of 32 bits now",
-  sign_of_constant = "the case's loop is left by a check no more",
-  odd_registers = "the case's array is in halves no more where a check is made",
   bypass_slow_division = "divisions of 64 bits are parted before the code generator sees them",
 }
 

@@ -1,5 +1,5 @@
 -- Work-items whose check fails between barriers of a loop: they do nothing more, and the others see
--- what they saw before, round after round.
+-- what they saw before, round after round (ir/late_exits.h).
 local roc = require "roc"
 local devices = require "support.devices"
 

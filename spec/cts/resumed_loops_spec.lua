@@ -1,5 +1,6 @@
 -- Loops that store and whose checks are not proved: an item whose check fails does nothing after
--- it, the other items of its wavefront finish, and what was done before it stays.
+-- it, the other items of its wavefront finish, and what was done before it stays
+-- (ir/resumed_loops.h).
 local roc = require "roc"
 local devices = require "support.devices"
 

@@ -87,6 +87,135 @@ describe("versioning", function()
   end)
 end)
 
+local GATHER = [[
+kernel k(c.0: int32[1] c read narrow, x.1: float32[1] c read narrow, y.2: float32[1] c written narrow) check
+  array c.0 = param c.0
+  array x.1 = param x.1
+  array y.2 = param y.2
+  var k.0: int
+  var sum.1: f32
+  var at.2: int
+  site 0 index "k.lua" 1 1 dim 0 values 2 name "x"
+  %0: int = const 1
+  %1: int = extent c.0 0
+  %2: f32 = const 0
+  set sum.1 %2
+  %3 = for k.0 %0 %1 %0
+    %4: int = get k.0
+    %5: int = load c.0 %4
+    check.index x.1 0 #0 %5
+    %6: f32 = load x.1 %5
+    set at.2 %5
+]]
+
+local function defer(...)
+  local text = GATHER .. "    " .. table.concat({ ... }, "\n    ")
+    .. "\n    %40: f32 = get sum.1\n    %41: f32 = add %40 %6\n    set sum.1 %41\n  end\nend\n"
+  return compiler.ir_version_loops(text, true)
+end
+
+describe("deferring checks", function()
+  it("clamps what is loaded, keeps the worst index, and runs the loop again after a wrong one",
+    function()
+      check(defer(), "(%%%d+): f32 = get sum%.1", "extent x%.1 0", "\n  if ", " = for ",
+        "worst%.index x%.1 0", "clamp%.index x%.1 0", "load x%.1", "\n    end",
+        "worst%.fits x%.1 0", "not", "\n  if ", "set sum%.1", " = for ", "check%.index x%.1",
+        "load x%.1")
+    end)
+
+  it("gives back only what the loop was given", function()
+    local _, again = defer():match("^(.-\n  end\n)(.*)$")
+    assert.are.equal(1, count(again:match("^.-for"), "set sum%.1"))
+    assert.are.equal(0, count(again:match("^.-for"), "set at%.2"))
+  end)
+
+  it("clamps each load that only such a check proves, and no other", function()
+    local text = defer("%7: int = get at.2", "%8: f32 = load x.1 %7", "%9: int = load c.0 %4")
+    assert.are.equal(2, count(text, "clamp%.index x%.1"))
+    assert.are.equal(0, count(text, "clamp%.index c%.0"))
+  end)
+
+  it("leaves a loop with effects or with other checks", function()
+    for _, line in ipairs { "store y.2 %2 %4", "check.nonzero #0 %5", "return", "fence 1",
+      "%20: int = atomic add c.0 %4 %0" } do
+      local text = defer("%7: bool = lt %4 %0", "if %7", line, "end")
+      assert.are.equal(1, count(text, " = for "), line)
+      assert.are.equal(0, count(text, "worst%.index"), line)
+    end
+  end)
+
+  it("defers those of a loop that may end early", function()
+    local text = defer("%7: bool = lt %4 %0", "if %7", "leave %3", "end")
+    assert.are.equal(2, count(text, " = for "))
+    assert.are.equal(2, count(text, "leave "))
+    assert.are.equal(1, count(text, "worst%.fits"))
+  end)
+
+  local WHILE <const> = GATHER:gsub("  %%3 = for.*", "") .. [[
+  set at.2 %0
+  %3 = loop
+    %4: int = get at.2
+    %5: bool = lt %4 %0
+    if %5
+      leave %3
+    end
+    check.index x.1 0 #0 %4
+    %6: f32 = load x.1 %4
+    check.index c.0 0 #0 %4
+    %7: int = load c.0 %4
+    %8: int = get at.2
+    %9: f32 = load x.1 %8
+    set at.2 %7
+]]
+
+  it("leaves a loop without a count early after a wrong index, and clamps once for one index",
+    function()
+      local text = compiler.ir_version_loops(WHILE .. "  end\nend\n", true)
+      check(text, "get at%.2", "extent x%.1 0", "extent c%.0 0", "\n  if ", " = loop", "lt",
+        "get %.", "extent x%.1 0", "ult", "get %.", "extent c%.0 0", "ult", "not",
+        "select", "\n      if ",
+        "leave", "worst%.index x%.1 0", "clamp%.index x%.1 0", "load x%.1", "worst%.index c%.0 0",
+        "load c%.0", "clamp%.index", "load x%.1", "\n    end", "worst%.fits x%.1 0",
+        "worst%.fits c%.0 0", "not", "\n  if ", "set at%.2", " = loop", "check%.index x%.1",
+        "check%.index c%.0")
+      assert.are.equal(2, count(text, "check%.index"))
+      assert.are.equal(3, count(text, "clamp%.index"))
+    end)
+
+  it("clamps to the smaller of two extents, of which a condition tells", function()
+    local text = compiler.ir_version_loops(WHILE:gsub("  %%3 = loop", [[
+  %%20: int = extent x.1 0
+  %%21: bool = le %%1 %%20
+  if %%21
+  else
+    return
+  end
+  %%3 = loop]]):gsub("    check.index x.1 0 #0 %%4\n", "")
+      :gsub("    %%6: .-\n", "") .. "  end\nend\n", true)
+    assert.are.equal(2, count(text, "clamp%.index c%.0"))
+    assert.are.equal(0, count(text, "clamp%.index x%.1"))
+  end)
+
+  it("leaves a loop without a count that has effects, or no exit which all rounds come to",
+    function()
+      for _, line in ipairs { "store y.2 %6 %0", "check.nonzero #0 %4", "fence 1" } do
+        local text = compiler.ir_version_loops(WHILE .. "    " .. line .. "\n  end\nend\n", true)
+        assert.are.equal(1, count(text, " = loop"), line)
+      end
+      local skipped = WHILE:gsub("%%5\n", "%%5\n      next %%3\n    end\n    if %%5\n", 1)
+      local inside = WHILE:gsub("      leave %%3\n", "      if %%5\n        leave %%3\n      end\n")
+      for _, body in ipairs { skipped, inside } do
+        local text = compiler.ir_version_loops(body .. "  end\nend\n", true)
+        assert.are.equal(1, count(text, " = loop"), body)
+      end
+    end)
+
+  it("is not done where it is not asked for", function()
+    local text = compiler.ir_version_loops(GATHER .. "  end\nend\n")
+    assert.are.equal(1, count(text, " = for "))
+  end)
+end)
+
 local LAUNCH = [[
 kernel k(x.0: float32[1] c read narrow, y.1: float32[1] c written narrow, ]]
   .. [[z.2: float32[1] c read narrow) check

@@ -25,8 +25,9 @@ kernel k(n.0: int, x.1: int32[1] c read written narrow, y.2: int32[1] c read wri
 
 -- A name, what the passes make of it, and the kernel after HEAD.
 local KERNELS = {
-  -- rounds of which constants count some (loop_rounds.c)
-  { "with barriers in a loop", "barrier.-check.index", [[
+  -- parts between barriers of a loop, whose checks stay (late_exits.c), rounds of which constants
+  -- count some (loop_rounds.c)
+  { "with barriers in a loop", "block.-if all.-leave", [[
   set s.2 %5
   %10 = loop
     %11: int = get s.2
@@ -46,8 +47,8 @@ local KERNELS = {
     %16: int = floordiv %11 %3
     set s.2 %16
   end]] },
-  -- checks that are one (combined_checks.c)
-  { "with a loop over what memory says", "check.index.-index.fits", [[
+  -- checks that wait until after the loop (loop_versioning.c), or are one (combined_checks.c)
+  { "with a loop over what memory says", "clamp.index.-index.fits", [[
   set sum.0 %4
   %10 = for k.1 %2 %6 %2
     %11: int = get k.1
@@ -64,8 +65,8 @@ local KERNELS = {
   %17: int = load x.0 %6
   check.index y.1 0 #1 %17
   store y.1 %16 %17]] },
-  -- sums of the rounds of a loop (counted_sums.c)
-  { "with a loop that stores where memory says", "= for.-check.index", [[
+  -- a loop that is left and goes on (resumed_loops.c), and sums of its rounds (counted_sums.c)
+  { "with a loop that stores where memory says", "index.fits.-if all.-= for.-check.index", [[
   set sum.0 %4
   %10 = for k.1 %2 %6 %2
     %11: int = get k.1
@@ -80,6 +81,53 @@ local KERNELS = {
   %17: int = get sum.0
   check.index y.1 0 #1 %17
   store y.1 %17 %17]] },
+  -- a loop without a count that leaves early (loop_versioning.c)
+  { "with a loop without a count that reads alone", "worst.index.-clamp.index.-worst.fits", [[
+  set sum.0 %2
+  %10 = loop
+    %11: int = get sum.0
+    %12: bool = lt %11 %2
+    if %12
+      leave %10
+    end
+    check.index x.0 0 #0 %11
+    %14: int = load x.0 %11
+    set sum.0 %14
+  end]] },
+  -- loops in loops (deferred_nests.c), of bounds out of memory
+  { "with a loop in a loop that read alone", "clamp.index.-ult.-= for.-worst.fits", [[
+  set sum.0 %4
+  %10 = for k.1 %2 %6 %2
+    %11: int = get k.1
+    check.index x.0 0 #0 %11
+    %12: int = load x.0 %11
+    check.index y.1 0 #1 %12
+    %13: int = load y.1 %12
+    %14 = for s.2 %12 %13 %2
+      %15: int = get s.2
+      check.index x.0 0 #0 %15
+      %16: int = load x.0 %15
+      %17: int = get sum.0
+      %18: int = add %17 %16
+      set sum.0 %18
+    end
+  end
+  %19: int = get sum.0
+  check.index y.1 0 #1 %1
+  store y.1 %19 %1]] },
+  { "with a loop without a count that stores", "index.fits.-if all.-= loop.-check.index", [[
+  set sum.0 %2
+  %10 = loop
+    %11: int = get sum.0
+    %12: bool = lt %6 %11
+    if %12
+      leave %10
+    end
+    check.index x.0 0 #0 %11
+    %14: int = load x.0 %11
+    store y.1 %14 %11
+    set sum.0 %14
+  end]] },
   -- short loops in one another (unroll.c), whose sums need their lower halves alone (low_bits.c)
   { "with short loops", "mul.-mul.-mul.-mul.-mul.-mul.-mul.-mul", [[
   set sum.0 %6

@@ -120,6 +120,7 @@ const roc_target_facts roc_target_facts_amdgpu = {
         "those of gfx9 also with :xnack+, :sramecc- and the like after the name, the others with "
         ":wavefrontsize64",
     .is_simt = true,
+    .defers_checks = true,
     .combines_checks = true,
     .unrolls_loops = true,
     .reads_workgroup_size = true,

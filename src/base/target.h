@@ -78,8 +78,11 @@ typedef struct roc_target_facts {
    * ROC_SIMT_MAX_WORKGROUP in a workgroup, so bounds checks are eliminated and group ids narrowed
    * with that. */
   bool is_simt;
-  /* A condition that all lanes share costs no masks of lanes: several checks outside of loops are
-   * combined to one. */
+  /* A check in a loop costs several instructions, for the masks of lanes; so checks that can wait
+   * until the loop has ended do. */
+  bool defers_checks;
+  /* So does each of several in straight code, and a condition that all lanes share does not: checks
+   * are combined. */
   bool combines_checks;
   /* Memory instructions add a constant to an offset, which LLVM does not find for indices that its
    * own unrolling makes: short loops are unrolled before (ir/unroll.h). */

@@ -11,19 +11,22 @@ enum {
   MAX_COPIED = 384, /* instructions, of a kernel */
   MAX_COMBINED = 16,
   MAX_DEPTH = 4, /* of parts in parts */
+  MAX_LOOPS = 6, /* around a part: what deeper ones keep takes all registers, and twice for two */
 };
 
 typedef struct combiner {
   roc_ir_module *m;
   roc_ir_builder b;
-  bool meets;       /* the kernel has barriers, or wave operations */
-  uint32_t count;   /* instructions there were at the start, the tables' size */
-  uint32_t ncopied; /* so far */
-  uint32_t tick;    /* of the current part */
-  uint32_t *inside; /* per instruction: the tick of the last part that it stands in */
-  uint32_t *ready;  /* likewise, if it could be computed at the part's beginning */
-  uint32_t *wanted; /* likewise, if it is to be */
-  uint32_t *is_set; /* per variable: likewise, assigned in the part so far */
+  const roc_ir_ids *left; /* loops that stay as they are */
+  bool meets;             /* the kernel has barriers, or wave operations */
+  uint32_t count;         /* instructions there were at the start, the tables' size */
+  uint32_t ncopied;       /* so far */
+  uint32_t nloops;        /* around the current region */
+  uint32_t tick;          /* of the current part */
+  uint32_t *inside;       /* per instruction: the tick of the last part that it stands in */
+  uint32_t *ready;        /* likewise, if it could be computed at the part's beginning */
+  uint32_t *wanted;       /* likewise, if it is to be */
+  uint32_t *is_set;       /* per variable: likewise, assigned in the part so far */
   roc_ir_copier copier;
   uint32_t *checks; /* of the part, to be combined */
   uint32_t nchecks;
@@ -226,16 +229,22 @@ static void combine_region(combiner *c, uint32_t region, int depth);
 
 static void combine_nested(combiner *c, uint32_t id, int depth) {
   roc_ir_inst inst = *inst_of(c, id);
-  if (is_loop(&inst)) return;
+  for (uint32_t i = 0; i < c->left->count; i++) {
+    if (c->left->items[i] == id) return;
+  }
+  if (inst.op == ROC_IR_FOR && !look_inside(c, &inst).loops) return;
+  c->nloops += is_loop(&inst);
   for (uint32_t r = 0; r < roc_ir_region_count(&inst); r++) {
     combine_region(c, inst.k.region[r], depth);
   }
+  c->nloops -= is_loop(&inst);
 }
 
 /* Whether the part may be there twice.  Where work-items jump past a barrier is decided for all of
  * the workgroup, so all come to one and the same place. */
 static bool can_copy(combiner *c, const uint32_t *ids, uint32_t count) {
   contents out = {0};
+  if (c->nloops > MAX_LOOPS) return false;
   look_at_list(c, ids, count, &out);
   if (out.meets || (out.jumps && c->meets) || out.is_too_wide ||
       c->ncopied + out.ninsts > MAX_COPIED)
@@ -292,9 +301,11 @@ static roc_status close_combiner(combiner *c, bool was_opened, roc_error *err) {
   return was_opened ? status : roc_fail(err, ROC_OOM, "out of memory");
 }
 
-roc_status roc_ir_combine_checks(roc_ir_module *module, uint32_t region, roc_error *err) {
+roc_status roc_ir_combine_checks(roc_ir_module *module, uint32_t region, const roc_ir_ids *left,
+                                 roc_error *err) {
   combiner c;
   bool is_open = open_combiner(&c, module);
+  c.left = left;
   if (is_open) combine_region(&c, region, 0);
   return close_combiner(&c, is_open, err);
 }

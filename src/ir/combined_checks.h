@@ -13,9 +13,10 @@
 
 #include "ir/build.h"
 
-/* Changes a verified module, the region and those nested in it, but for bodies of loops. OOM leaves it
- * unusable. */
-roc_status roc_ir_combine_checks(roc_ir_module *module, uint32_t region, roc_error *err);
+/* Changes a verified module, the region and those nested in it, but for bodies of innermost
+ * counting loops (loop_versioning.h) and the loops in `left`. OOM leaves it unusable. */
+roc_status roc_ir_combine_checks(roc_ir_module *module, uint32_t region, const roc_ir_ids *left,
+                                 roc_error *err);
 
 /* Whether the CHECK_INDEX, CHECK_NONZERO or CHECK_INT holds, as a boolean. */
 uint32_t roc_ir_emit_check_condition(roc_ir_builder *b, uint32_t check);

@@ -3,7 +3,10 @@
 
 #include "ir/check_elimination.h"
 #include "ir/combined_checks.h"
+#include "ir/deferred_nests.h"
+#include "ir/late_exits.h"
 #include "ir/loop_versioning.h"
+#include "ir/resumed_loops.h"
 
 /* A versioned loop that ends the body, under a condition of the whole launch, is a version of the
  * kernel as well.  `first`: the first instruction that this pass made. */
@@ -18,12 +21,31 @@ static void mark_last_loop(roc_ir_module *module, uint32_t first) {
   last->aux = ROC_IR_IF_VERSIONS;
 }
 
-roc_status roc_ir_version_launch(roc_ir_module *module, bool combines, roc_error *err) {
+roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combines,
+                                 roc_error *err) {
   uint32_t region = 0, first = module->insts.count;
   roc_status status = roc_ir_version_body(module, &region, err);
   if (status == ROC_OK) status = roc_ir_eliminate_checks_gpu(module, err);
-  if (status == ROC_OK && combines) status = roc_ir_combine_checks(module, region, err);
-  if (status == ROC_OK) status = roc_ir_version_loops(module, region, err);
+  roc_ir_late_blocks late = {0};
+  roc_ir_ids left = {0};
+  if (status == ROC_OK && combines) status = roc_ir_delay_exits(module, region, &late, err);
+  if (status == ROC_OK && defers) status = roc_ir_defer_nests(module, region, &left, err);
+  if (status == ROC_OK && defers) {
+    status = roc_ir_version_loops_of(module, region, ROC_IR_LOOP, defers, &left, err);
+  }
+  if (status == ROC_OK && combines) {
+    status = roc_ir_resume_loops(module, region, ROC_IR_LOOP, &left, err);
+  }
+  if (status == ROC_OK && combines) status = roc_ir_combine_checks(module, region, &left, err);
+  if (status == ROC_OK) {
+    status = roc_ir_version_loops_of(module, region, ROC_IR_FOR, defers, &left, err);
+  }
+  if (status == ROC_OK && combines) {
+    status = roc_ir_resume_loops(module, region, ROC_IR_FOR, &left, err);
+  }
+  roc_vec_deinit(&left);
+  if (status == ROC_OK) status = roc_ir_lower_late_checks(module, &late, err);
+  roc_vec_deinit(&late);
   if (status == ROC_OK) mark_last_loop(module, first);
   return status;
 }

@@ -14,8 +14,17 @@ enum {
   MAX_BODY_INSTS = 512, /* nor kernels */
   MAX_PRECONDITIONS = 12,
   MAX_CHECKS = 16,
-  MAX_DEPTH = 8 /* of an index expression */
+  MAX_DEPTH = 8,  /* of an index expression */
+  MAX_WORSTS = 4, /* extents, or checks, that are deferred in one loop */
+  MAX_SAVED = 16  /* variables */
 };
+
+/* The worst index of an extent, kept while checks of it are deferred; or of one check the last. */
+typedef struct worst {
+  uint32_t array, axis; /* the extent's */
+  uint32_t check;       /* whose last index it is; NONE: it is the worst of all */
+  uint32_t var;
+} worst;
 
 typedef struct versioner {
   roc_ir_module *m;
@@ -25,9 +34,20 @@ typedef struct versioner {
   uint8_t *is_dropped; /* per instruction: a check the copy does without */
   roc_ir_copier copier;
   uint32_t count; /* instructions there were at the start; the tables' size */
-  uint32_t var;   /* the loop's counter */
+  roc_ir_op op;   /* of the loops to be versioned: FOR, or LOOP if checks are deferred */
+  uint32_t var;   /* the loop's counter; NONE: it has none */
   uint32_t checks[MAX_CHECKS], nchecks, ninsts;
-  uint32_t nvars;   /* there were at the start */
+  uint32_t nvars;            /* there were at the start */
+  bool defers;               /* checks of the loop that is copied */
+  uint8_t *is_deferred;      /* per instruction: a check that is made after the loop */
+  roc_ir_unproved *unproved; /* per LOAD, where only such checks prove its indices; NULL: no check
+                              * is deferred */
+  uint32_t *nsets;           /* per variable: how many instructions assign it */
+  uint32_t *nsets_in_loop;
+  uint32_t *loops; /* of the region */
+  uint32_t exit;   /* the IF by which a LOOP is left early; NONE: it is not */
+  worst worsts[MAX_WORSTS];
+  uint32_t nworsts;
   roc_ir_ids *left; /* loops that run where what is asked in front of them does not hold */
 } versioner;
 
@@ -116,10 +136,81 @@ static uint32_t add_check(versioner *v, uint32_t all, uint32_t check, uint32_t l
 
 /* ---- the copy ---------------------------------------------------------------------------- */
 
+/* Arrays that look at one parameter have its extents. */
+bool roc_ir_is_same_extent(const roc_ir_module *m, uint32_t a, uint32_t b) {
+  const roc_ir_array *x = &m->arrays.items[a], *y = &m->arrays.items[b];
+  return a == b ||
+         (x->kind == ROC_IR_ARRAY_PARAM && y->kind == ROC_IR_ARRAY_PARAM && x->param == y->param);
+}
+
+/* The loop's entry for the check; NULL: none yet. */
+static worst *find_worst(versioner *v, uint32_t check) {
+  roc_ir_inst inst = inst_of(v, check);
+  for (uint32_t i = 0; i < v->nworsts; i++) {
+    worst *w = &v->worsts[i];
+    bool is_of_extent =
+        w->axis == (uint32_t)inst.k.i && roc_ir_is_same_extent(v->m, w->array, inst.aux);
+    if (w->check == ROC_IR_NONE ? is_of_extent : w->check == check) return w;
+  }
+  return NULL;
+}
+
+static uint32_t emit_of_extent(versioner *v, roc_ir_op op, uint32_t array, uint32_t axis,
+                               const uint32_t *args, uint32_t nargs) {
+  return roc_ir_emit(&v->b, op, ROC_VT_INT, array, 0, axis, args, nargs);
+}
+
+static void defer_check(versioner *v, uint32_t check, uint32_t index) {
+  const worst *w = find_worst(v, check);
+  bool is_last = w->check != ROC_IR_NONE;
+  uint32_t args[2] = {is_last ? roc_ir_const_int(&v->b, 0) : roc_ir_get(&v->b, w->var), index};
+  uint32_t now = emit_of_extent(v, ROC_IR_WORST_INDEX, w->array, w->axis, args, 2);
+  roc_ir_set(&v->b, w->var, now);
+}
+
+/* To the extent of the loop's check, if there is one: so LLVM clamps once for several arrays. */
+static void clamp_indices(versioner *v, uint32_t id, const roc_ir_inst *load, uint32_t *args) {
+  const roc_ir_unproved *unproved = &v->unproved[id];
+  for (uint32_t d = 0; d < load->nargs; d++) {
+    if (!(unproved->dims >> d & 1)) continue;
+    uint32_t check = unproved->checks[d], array = load->aux, axis = d;
+    if (check != ROC_IR_NONE && v->is_inside[check]) {
+      array = inst_of(v, check).aux;
+      axis = (uint32_t)inst_of(v, check).k.i;
+    }
+    args[d] = emit_of_extent(v, ROC_IR_CLAMP_INDEX, array, axis, &args[d], 1);
+  }
+}
+
+/* Whether the worst index of each extent is in range. */
+static uint32_t emit_worsts_fit(versioner *v, bool is_inside) {
+  uint32_t all = ROC_IR_NONE;
+  for (uint32_t i = 0; i < v->nworsts; i++) {
+    const worst *w = &v->worsts[i];
+    uint32_t now = roc_ir_get(&v->b, w->var), fits;
+    if (is_inside) {
+      fits = roc_ir_binary(&v->b, ROC_IR_ULT, now, roc_ir_extent(&v->b, w->array, w->axis));
+    } else {
+      fits = roc_ir_emit(&v->b, ROC_IR_WORST_FITS, ROC_VT_BOOL, w->array, 0, w->axis, &now, 1);
+    }
+    all = both(v, all, fits);
+  }
+  return all;
+}
+
 static bool replace(void *ud, uint32_t id, roc_ir_inst *inst, uint32_t *args) {
-  const versioner *v = ud;
-  (void)inst, (void)args;
-  return v->is_dropped[id];
+  versioner *v = ud;
+  if (v->is_dropped[id]) return true;
+  if (v->defers && id == v->exit) {
+    uint32_t is_bad = roc_ir_unary(&v->b, ROC_IR_NOT, emit_worsts_fit(v, true));
+    args[0] = roc_ir_select(&v->b, args[0], roc_ir_const_bool(&v->b, true), is_bad);
+  }
+  if (v->defers && v->is_deferred[id]) {
+    defer_check(v, id, args[0]);
+    return true;
+  }
+  if (v->defers && inst->op == ROC_IR_LOAD) clamp_indices(v, id, inst, args);
+  return false;
 }
 
 /* ---- loops ------------------------------------------------------------------------------- */
@@ -134,11 +225,13 @@ static bool push_id(versioner *v, uint32_t id) {
  * copied. */
 static bool look_at_loop(versioner *v, uint32_t id) {
   roc_ir_inst loop = inst_of(v, id);
-  roc_ir_inst step = inst_of(v, arg_of(v, id, 2));
-  if (step.op != ROC_IR_CONST || step.k.i == 0) return false;
+  if (loop.op == ROC_IR_FOR) {
+    roc_ir_inst step = inst_of(v, arg_of(v, id, 2));
+    if (step.op != ROC_IR_CONST || step.k.i == 0) return false;
+  }
   memset(v->is_inside, 0, v->count);
   memset(v->is_set, 0, v->nvars);
-  v->var = loop.aux;
+  v->var = loop.op == ROC_IR_FOR ? loop.aux : ROC_IR_NONE;
   v->nchecks = v->ninsts = 0;
   if (!mark_body(v, loop.k.region[0])) return false;
   uint32_t nkept = 0;
@@ -152,19 +245,190 @@ static bool look_at_loop(versioner *v, uint32_t id) {
   return true;
 }
 
+/* ---- deferred checks ---- */
+
+static ROC_IR_WALKS bool goes_on_inside(const roc_ir_module *m, uint32_t loop, uint32_t id) {
+  roc_ir_walk w;
+  for (roc_ir_walk_begin_list(&w, m, &id, 1); roc_ir_walk_next(&w);) {
+    if (w.inst->op == ROC_IR_NEXT && w.inst->aux == loop) return true;
+  }
+  return false;
+}
+
+uint32_t roc_ir_find_exit(const roc_ir_module *m, uint32_t loop) {
+  const roc_ir_ids *ids = &m->regions.items[m->insts.items[loop].k.region[0]];
+  for (uint32_t i = 0; i < ids->count; i++) {
+    const roc_ir_inst *inst = &m->insts.items[ids->items[i]];
+    if (roc_ir_only_leaves(m, inst)) return ids->items[i];
+    if (goes_on_inside(m, loop, ids->items[i])) break;
+  }
+  return ROC_IR_NONE;
+}
+
+/* Whether a loop only assigns variables. */
+static ROC_IR_WALKS bool only_assigns(const versioner *v, uint32_t loop) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
+    const uint16_t effects = ROC_IRF_WRITE | ROC_IRF_EFFECT | ROC_IRF_STOP;
+    bool goes = w.inst->op == ROC_IR_LEAVE || w.inst->op == ROC_IR_NEXT;
+    bool is_of_loop = w.inst->aux == loop || v->is_inside[w.inst->aux];
+    if (goes && !is_of_loop) return false;
+    bool may_be = goes || w.inst->op == ROC_IR_SET || w.inst->op == ROC_IR_CHECK_INDEX;
+    if (!may_be && (roc_ir_op_table[w.inst->op].flags & effects)) return false;
+  }
+  return true;
+}
+
+/* Whether a loop can be run again from its start, as if it had not run.  It ends when its count does,
+ * or by its exit: what was loaded from a clamped index must not keep it from ending. */
+static bool is_repeatable(const versioner *v, uint32_t loop) {
+  bool ends = inst_of(v, loop).op == ROC_IR_FOR || roc_ir_find_exit(v->m, loop) != ROC_IR_NONE;
+  return ends && only_assigns(v, loop);
+}
+
+/* Adds an entry for a check of the loop; false when there are too many. */
+static bool needs_worst(versioner *v, uint32_t check, bool keeps_last) {
+  if (find_worst(v, check)) return true;
+  if (v->nworsts == MAX_WORSTS) return false;
+  roc_ir_inst inst = inst_of(v, check);
+  v->worsts[v->nworsts++] = (worst){.array = inst.aux,
+                                    .axis = (uint32_t)inst.k.i,
+                                    .check = keeps_last ? check : ROC_IR_NONE,
+                                    .var = ROC_IR_NONE};
+  return true;
+}
+
+static ROC_IR_WALKS void count_sets(const versioner *v, uint32_t region, uint32_t *nsets) {
+  roc_ir_walk w;
+  memset(nsets, 0, v->nvars * sizeof *nsets);
+  ROC_IR_FOR_EACH(w, v->m, region) {
+    if (w.inst->op == ROC_IR_SET && w.inst->aux < v->nvars) nsets[w.inst->aux]++;
+  }
+}
+
+/* What a loop assigns, and others, too, may hold something in front of it. */
+static bool is_saved(const versioner *v, uint32_t var) {
+  return v->nsets_in_loop[var] > 0 && v->nsets_in_loop[var] < v->nsets[var];
+}
+
+static uint32_t count_saved(versioner *v, uint32_t loop) {
+  uint32_t count = 0;
+  count_sets(v, inst_of(v, loop).k.region[0], v->nsets_in_loop);
+  for (uint32_t i = 0; i < v->nvars; i++) count += is_saved(v, i);
+  return count;
+}
+
+static ROC_IR_WALKS bool list_worsts(versioner *v, uint32_t loop, bool keeps_last) {
+  roc_ir_walk w;
+  v->nworsts = 0;
+  ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
+    if (w.inst->op != ROC_IR_CHECK_INDEX || v->is_dropped[w.id]) continue;
+    if (!needs_worst(v, w.id, keeps_last)) return false;
+  }
+  return true;
+}
+
+/* What is kept for the loop's checks that cannot be decided in front; false: it is too much.  A loop
+ * without a count comes to its exit in each round, and so before a check is made again that has
+ * met a wrong index: of each check the last one tells all. */
+static bool find_worsts(versioner *v, uint32_t loop) {
+  bool has_exit = inst_of(v, loop).op == ROC_IR_LOOP;
+  return (has_exit && list_worsts(v, loop, true)) || list_worsts(v, loop, false);
+}
+
+/* After look_at_loop: whether it has checks that cannot be decided in front and can be deferred. */
+static bool defers_checks_of(versioner *v, uint32_t loop) {
+  return is_repeatable(v, loop) && count_saved(v, loop) <= MAX_SAVED && find_worsts(v, loop) &&
+         v->nworsts > 0;
+}
+
+static ROC_IR_WALKS void mark_deferred(versioner *v, uint32_t loop) {
+  roc_ir_walk w;
+  ROC_IR_FOR_EACH(w, v->m, inst_of(v, loop).k.region[0]) {
+    if (w.inst->op == ROC_IR_CHECK_INDEX && !v->is_dropped[w.id]) v->is_deferred[w.id] = 1;
+  }
+}
+
+static ROC_IR_WALKS uint32_t list_loops(const versioner *v, uint32_t region, uint32_t *loops) {
+  roc_ir_walk w;
+  uint32_t count = 0;
+  ROC_IR_FOR_EACH(w, v->m, region) {
+    if (w.inst->op == v->op) loops[count++] = w.id;
+  }
+  return count;
+}
+
+/* All loops of the region whose checks are deferred, and what then is not proved of their loads.
+ * What is asked of a loop walks over it, so this is not a walk: a stack has room for one. */
+static roc_status find_deferred(versioner *v, uint32_t region, roc_error *err) {
+  bool defers = false;
+  count_sets(v, region, v->nsets);
+  uint32_t count = list_loops(v, region, v->loops);
+  for (uint32_t i = 0; i < count; i++) {
+    if (!look_at_loop(v, v->loops[i]) || !defers_checks_of(v, v->loops[i])) continue;
+    mark_deferred(v, v->loops[i]);
+    defers = true;
+  }
+  return defers ? roc_ir_find_unproved(v->m, v->is_deferred, &v->unproved, err) : ROC_OK;
+}
+
+/* `if conditions then the loop without checks; all is well if its indices were end; if not all is
+ * well then the loop again, with checks`. */
+static void version_deferring(versioner *v, uint32_t id, uint32_t all) {
+  uint32_t saved[MAX_SAVED], vars[MAX_SAVED], nsaved = 0;
+  uint32_t is_done = roc_ir_add_var(&v->b, "", ROC_VT_BOOL);
+  for (uint32_t i = 0; i < v->nvars; i++) {
+    if (!is_saved(v, i)) continue;
+    vars[nsaved] = i;
+    saved[nsaved++] = roc_ir_get(&v->b, i);
+  }
+  roc_ir_set(&v->b, is_done, roc_ir_const_bool(&v->b, false));
+  for (uint32_t i = 0; i < v->nworsts; i++) {
+    worst *w = &v->worsts[i];
+    w->var = roc_ir_add_var(&v->b, "", ROC_VT_INT);
+    roc_ir_set(&v->b, w->var, roc_ir_const_int(&v->b, 0));
+    uint32_t extent = roc_ir_extent(&v->b, w->array, w->axis);
+    all = both(v, all, at_most(v, roc_ir_const_int(&v->b, 1), extent));
+  }
+  uint32_t first = roc_ir_begin_if(&v->b, all);
+  v->exit = v->op == ROC_IR_FOR ? ROC_IR_NONE : roc_ir_find_exit(v->m, id);
+  v->defers = true;
+  roc_ir_copy(&v->copier, id);
+  v->defers = false;
+  roc_ir_set(&v->b, is_done, emit_worsts_fit(v, false));
+  roc_ir_end(&v->b, first);
+  uint32_t is_left = roc_ir_unary(&v->b, ROC_IR_NOT, roc_ir_get(&v->b, is_done));
+  uint32_t again = roc_ir_begin_if(&v->b, is_left);
+  for (uint32_t i = 0; i < nsaved; i++) roc_ir_set(&v->b, vars[i], saved[i]);
+  push_id(v, id);
+  roc_ir_end(&v->b, again);
+}
+
 static void version_loop(versioner *v, uint32_t id) {
-  uint32_t all = ROC_IR_NONE;
-  bool is_down = inst_of(v, arg_of(v, id, 2)).k.i < 0;
-  uint32_t low = arg_of(v, id, is_down ? 1 : 0), high = arg_of(v, id, is_down ? 0 : 1);
+  uint32_t low = ROC_IR_NONE, high = ROC_IR_NONE, all = ROC_IR_NONE;
+  if (v->op == ROC_IR_FOR) {
+    bool is_down = inst_of(v, arg_of(v, id, 2)).k.i < 0;
+    low = arg_of(v, id, is_down ? 1 : 0);
+    high = arg_of(v, id, is_down ? 0 : 1);
+  }
   v->b.loc = inst_of(v, id).loc;
   for (uint32_t i = 0; i < v->nchecks; i++) all = add_check(v, all, v->checks[i], low, high);
-  uint32_t choice = roc_ir_begin_if(&v->b, all);
-  roc_ir_copy(&v->copier, id);
-  roc_ir_else(&v->b, choice);
-  push_id(v, id);
-  roc_ir_end(&v->b, choice);
+  bool defers = v->unproved && defers_checks_of(v, id);
+  if (defers) {
+    version_deferring(v, id, all);
+  } else {
+    uint32_t choice = roc_ir_begin_if(&v->b, all);
+    roc_ir_copy(&v->copier, id);
+    roc_ir_else(&v->b, choice);
+    push_id(v, id);
+    roc_ir_end(&v->b, choice);
+  }
   roc_ir_forget_copies(&v->copier, &id, 1);
   if (!roc_vec_push(v->left, id)) v->b.failed = true;
+}
+
+static bool is_worth_it(versioner *v, uint32_t loop) {
+  return (v->op == ROC_IR_FOR && v->nchecks > 0) || (v->unproved && defers_checks_of(v, loop));
 }
 
 /* What is there for the case that checks fail stays as it is. */
@@ -191,7 +455,7 @@ static void version_region(versioner *v, uint32_t region) {
   for (uint32_t i = 0; i < old.count && !v->b.failed; i++) {
     uint32_t id = old.items[i];
     v->b.region = region;
-    if (inst_of(v, id).op == ROC_IR_FOR && look_at_loop(v, id) && v->nchecks > 0) {
+    if (inst_of(v, id).op == v->op && look_at_loop(v, id) && is_worth_it(v, id)) {
       version_loop(v, id);
     } else {
       push_id(v, id);
@@ -206,25 +470,43 @@ static bool open_versioner(versioner *v, roc_ir_module *module) {
   v->is_dropped = roc_zalloc(v->count + 1);
   v->is_set = roc_zalloc(module->vars.count + 1);
   v->copier = (roc_ir_copier){&v->b, roc_ir_new_copies(v->count), v->count, replace, v};
+  v->is_deferred = roc_zalloc(v->count + 1);
+  v->nsets = roc_zalloc((v->nvars + 1) * sizeof *v->nsets);
+  v->nsets_in_loop = roc_zalloc((v->nvars + 1) * sizeof *v->nsets_in_loop);
+  v->loops = roc_zalloc((v->count + 1) * sizeof *v->loops);
   roc_ir_builder_init(&v->b, module);
-  return v->is_inside && v->is_dropped && v->is_set && v->copier.copies;
+  return v->is_inside && v->is_dropped && v->is_set && v->copier.copies && v->is_deferred &&
+         v->nsets && v->nsets_in_loop && v->loops;
 }
 
 static roc_status close_versioner(versioner *v, bool was_opened, roc_error *err) {
   roc_status status = roc_ir_builder_finish(&v->b, err);
-  void *tables[] = {v->is_inside, v->is_dropped, v->is_set, v->copier.copies};
+  void *tables[] = {v->is_inside, v->is_dropped, v->is_set,        v->copier.copies, v->is_deferred,
+                    v->unproved,  v->nsets,      v->nsets_in_loop, v->loops};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) roc_free(tables[i]);
   return was_opened ? status : roc_fail(err, ROC_OOM, "out of memory");
 }
 
-roc_status roc_ir_version_loops(roc_ir_module *module, uint32_t region, roc_error *err) {
+roc_status roc_ir_version_loops_of(roc_ir_module *module, uint32_t region, roc_ir_op op,
+                                   bool defers, roc_ir_ids *left, roc_error *err) {
   versioner v;
-  roc_ir_ids left = {0};
+  roc_status status = ROC_OK;
   bool is_open = open_versioner(&v, module);
-  v.left = &left;
-  if (is_open) version_region(&v, region);
+  v.left = left;
+  v.op = op;
+  if (is_open && defers) status = find_deferred(&v, region, err);
+  if (is_open && status == ROC_OK) version_region(&v, region);
+  roc_status closed = close_versioner(&v, is_open, err);
+  return status == ROC_OK ? closed : status;
+}
+
+roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *err) {
+  roc_ir_ids left = {0};
+  roc_status status = ROC_OK;
+  if (defers) status = roc_ir_version_loops_of(module, 0, ROC_IR_LOOP, defers, &left, err);
+  if (status == ROC_OK) status = roc_ir_version_loops_of(module, 0, ROC_IR_FOR, defers, &left, err);
   roc_vec_deinit(&left);
-  return close_versioner(&v, is_open, err);
+  return status;
 }
 
 /* ---- the whole kernel ---------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ roc_status roc_jit_fit_target(roc_ir_module *module, const char *target, roc_err
   if (!facts->is_simt) return fit_loops(module, err);
   if (module->check) {
     ROC_TRY(roc_ir_eliminate_checks_gpu(module, err));
-    ROC_TRY(roc_ir_version_launch(module, facts->combines_checks, err));
+    ROC_TRY(roc_ir_version_launch(module, facts->defers_checks, facts->combines_checks, err));
   }
   if (facts->unrolls_loops) ROC_TRY(roc_ir_unroll_short_loops(module, err));
   ROC_TRY(roc_ir_narrow_group_ids(module, err));

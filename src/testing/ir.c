@@ -17,6 +17,7 @@
 #include "ir/uniform.h"
 #include "ir/verify.h"
 #include "ir/combined_checks.h"
+#include "ir/resumed_loops.h"
 #include "ir/launch_versioning.h"
 #include "ir/loop_versioning.h"
 #include "jit/driver.h"
@@ -115,13 +116,21 @@ static int ir_eliminate_checks(lua_State *L) {
   return push_changed(L, roc_ir_eliminate_checks);
 }
 
-static roc_status version_loops(roc_ir_module *module, roc_error *err) {
-  return roc_ir_version_loops(module, 0, err);
+static int push_versioned(lua_State *L,
+                          roc_status (*pass)(roc_ir_module *, bool defers, roc_error *)) {
+  bool defers = lua_toboolean(L, 2);
+  lua_settop(L, 1);
+  ir_job *job = open_job(L);
+  roc_error err = ROC_ERROR_INIT;
+  ROC_LUA_TRY(L, pass(job->module, defers, &err), &err);
+  ROC_LUA_TRY(L, roc_ir_verify(job->module, &err), &err);
+  return push_text(L, job, NULL);
 }
 
-/* ir_version_loops(text) -> text with loops that need no checks beside loops with them. */
+/* ir_version_loops(text [, defers]) -> text with loops that need no checks beside loops with them;
+ * defers: checks that can wait until after a loop do. */
 static int ir_version_loops(lua_State *L) {
-  return push_changed(L, version_loops);
+  return push_versioned(L, roc_ir_version_loops);
 }
 
 /* ir_fit(text, target) -> text as the target's code generator gets it, whose narrow values are
@@ -140,17 +149,31 @@ static int ir_fit(lua_State *L) {
   return push_text(L, job, NULL);
 }
 
-static roc_status version_launch(roc_ir_module *module, roc_error *err) {
-  return roc_ir_version_launch(module, false, err);
+static roc_status version_launch(roc_ir_module *module, bool defers, roc_error *err) {
+  return roc_ir_version_launch(module, defers, false, err);
 }
 
-/* ir_version_launch(text) -> text with the kernel without checks beside the kernel with them. */
+/* ir_version_launch(text [, defers]) -> text with the kernel without checks beside the kernel with
+ * them. */
 static int ir_version_launch(lua_State *L) {
-  return push_changed(L, version_launch);
+  return push_versioned(L, version_launch);
 }
 
 static roc_status combine_checks(roc_ir_module *module, roc_error *err) {
-  return roc_ir_combine_checks(module, 0, err);
+  return roc_ir_combine_checks(module, 0, &(roc_ir_ids){0}, err);
+}
+
+static roc_status resume_loops(roc_ir_module *module, roc_error *err) {
+  roc_ir_ids left = {0};
+  roc_status status = roc_ir_resume_loops(module, 0, ROC_IR_LOOP, &left, err);
+  if (status == ROC_OK) status = roc_ir_resume_loops(module, 0, ROC_IR_FOR, &left, err);
+  roc_vec_deinit(&left);
+  return status;
+}
+
+/* ir_resume_loops(text) -> text with loops that a wavefront leaves before a check fails. */
+static int ir_resume_loops(lua_State *L) {
+  return push_changed(L, resume_loops);
 }
 
 /* ir_combine_checks(text) -> text with the checks of a region under one condition. */
@@ -217,6 +240,7 @@ static const luaL_Reg compiler_fn[] = {{"ir_roundtrip", ir_roundtrip},
                                        {"ir_version_loops", ir_version_loops},
                                        {"ir_version_launch", ir_version_launch},
                                        {"ir_combine_checks", ir_combine_checks},
+                                       {"ir_resume_loops", ir_resume_loops},
                                        {"ir_narrow_group_ids", ir_narrow_group_ids},
                                        {"ir_count_loops", ir_count_loops},
                                        {"ir_nest_early_exits", ir_nest_early_exits},

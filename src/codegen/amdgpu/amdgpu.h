@@ -68,7 +68,6 @@ void roc_amdgpu_fence(roc_cg *cg, int64_t scope);
 void roc_amdgpu_end_wave(roc_cg *cg);
 LLVMValueRef roc_amdgpu_wave(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef *args);
 LLVMValueRef roc_amdgpu_holds_for_all(roc_cg *cg, LLVMValueRef condition);
-void roc_amdgpu_end_items(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_amdgpu_wave_diverges(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_amdgpu_group_parts(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_amdgpu_elect_lane(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);

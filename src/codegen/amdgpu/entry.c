@@ -242,13 +242,9 @@ static LLVMValueRef opaque_once(roc_cg *cg, roc_amdgpu_read *kept, bool is_same)
 
 /* In a kernel of two versions the versioned one reads in the entry block, and the fallback takes
  * the same value, made opaque: so the read stays where it can be waited for together with others.
- * What only a fault record asks for is read in the fallback, or where a check has failed, and made
- * opaque there: LLVM would do it in front of the loop around. */
+ * What only a fault record asks for is read in the fallback. */
 static LLVMValueRef read_once(roc_cg *cg, roc_amdgpu_read *kept, read_value *read, bool is_item,
                               unsigned at) {
-  if (cg->is_failing) {
-    return roc_amdgpu_opaque(cg, cg->b, kept->value ? kept->value : read(cg, is_item, at));
-  }
   if (!kept->value && cg->version != ROC_CG_VERSIONED) return read(cg, is_item, at);
   if (!kept->value) {
     LLVMBasicBlockRef here = go_to_entry(cg);
@@ -266,7 +262,7 @@ static LLVMValueRef packet_of(roc_cg *cg) {
     state->packet = roc_cg_intrinsic(cg, "llvm.amdgcn.dispatch.ptr", NULL, 0, NULL, 0);
     roc_cg_at(cg, here);
   }
-  return cg->is_failing ? roc_amdgpu_opaque(cg, cg->b, state->packet) : state->packet;
+  return state->packet;
 }
 
 /* Always a whole word, as a scalar load reads no less on most chips. */

@@ -2,12 +2,7 @@
  * before these offsets, of which it would make slow code. */
 #include "codegen/amdgpu/repair.h"
 
-#include "codegen/amdgpu/ended_items.h"
 #include "codegen/amdgpu/shared_conditions.h"
-
-static LLVMValueRef hide(void *ud, LLVMBuilderRef b, LLVMValueRef value) {
-  return roc_amdgpu_opaque(ud, b, value);
-}
 
 roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err) {
   static const roc_cg_form *const lists[] = {roc_amdgpu_float_forms, roc_amdgpu_integer_forms,
@@ -19,7 +14,6 @@ roc_status roc_amdgpu_repair(roc_cg *cg, roc_error *err) {
       .with_selects = roc_quirk_is_on(off, ROC_QUIRK_SELECT_AND_BRANCH),
   };
   roc_part_shared_conditions(cg->mod, cg->tm, &which);
-  roc_settle_ended_items(cg->mod, cg->tm, roc_amdgpu_state_of(cg)->chip->wave_size, hide, cg);
   roc_amdgpu_place_offsets(cg);
   return roc_amdgpu_repair_phis(cg, err);
 }

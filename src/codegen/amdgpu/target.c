@@ -269,7 +269,6 @@ const roc_target roc_target_amdgpu = {
     .fence = roc_amdgpu_fence,
     .wave = roc_amdgpu_wave,
     .holds_for_all = roc_amdgpu_holds_for_all,
-    .end_items = roc_amdgpu_end_items,
     .wave_diverges = roc_amdgpu_wave_diverges,
     .group_parts = roc_amdgpu_group_parts,
     .elect_lane = roc_amdgpu_elect_lane,

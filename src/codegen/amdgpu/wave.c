@@ -113,42 +113,6 @@ LLVMValueRef roc_amdgpu_holds_for_all(roc_cg *cg, LLVMValueRef condition) {
   return is_zero(cg, lanes);
 }
 
-static void set_memory(roc_cg *cg, LLVMValueRef call, uint64_t effects) {
-  unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
-  LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                           LLVMCreateEnumAttribute(cg->ctx, kind, effects));
-}
-
-enum { READS_ALL = 0x555, WRITES_INACCESSIBLE = 0x8 }; /* of LLVM: two bits a kind of memory */
-
-/* To LLVM, something that reads there. */
-static void read_unseen(roc_cg *cg, LLVMValueRef pointer) {
-  static const char constraint[] = "s";
-  LLVMTypeRef of = LLVMTypeOf(pointer), type = LLVMFunctionType(cg->t.none, &of, 1, 0);
-  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, constraint, sizeof constraint - 1, 1, 0,
-                                          LLVMInlineAsmDialectATT, 0);
-  set_memory(cg, LLVMBuildCall2(cg->b, type, nothing, &pointer, 1, ""), READS_ALL);
-}
-
-/* What the items have written is there when they have ended, also where others write over it. */
-static void read_what_was_written(roc_cg *cg) {
-  for (uint32_t a = 0; a < cg->ir->arrays.count; a++) {
-    const roc_ir_array *array = &cg->ir->arrays.items[a];
-    bool is_written =
-        array->kind == ROC_IR_ARRAY_PARAM && cg->ir->params.items[array->param].is_written;
-    if ((is_written || roc_cg_is_shared(cg, a)) && cg->arrays[a].base) {
-      read_unseen(cg, cg->arrays[a].base);
-    }
-  }
-}
-
-void roc_amdgpu_end_items(roc_cg *cg, LLVMValueRef condition) {
-  read_what_was_written(cg);
-  roc_cg_intrinsic(cg, "llvm.amdgcn.kill", NULL, 0, &condition, 1);
-  set_memory(cg, LLVMGetLastInstruction(LLVMGetInsertBlock(cg->b)),
-             READS_ALL | WRITES_INACCESSIBLE);
-}
-
 LLVMValueRef roc_amdgpu_wave_diverges(roc_cg *cg, LLVMValueRef condition) {
   LLVMValueRef yes = ballot(cg, condition);
   LLVMValueRef no = ballot(cg, LLVMBuildNot(cg->b, condition, ""));

@@ -75,7 +75,6 @@ struct roc_cg {
   roc_cg_types t; /* while `lanes` is not 1: vectors of so many, but for none and ptr */
   unsigned lanes; /* work-items that a value is of: 1, or, in vectors of cpu/lanes.c, several */
   bool in_narrow_loop; /* whose counter is carried in 32 bits, though addresses are wide */
-  bool is_failing;     /* what is computed is for the record of a failed check, in rare code */
   bool is_speculative; /* what is computed is so for work-items, too, that do not come there */
 
   LLVMValueRef fn;        /* the function that holds the body */

@@ -135,17 +135,14 @@ static LLVMValueRef fits_integer(roc_cg *cg, LLVMValueRef f) {
   return LLVMBuildAnd(cg->b, above, below, "");
 }
 
-static LLVMValueRef holds_of(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef x) {
+LLVMValueRef roc_cg_check_holds(roc_cg *cg, const roc_ir_inst *inst) {
+  LLVMValueRef x = roc_cg_operand(cg, inst, 0);
   switch (inst->op) {
     case ROC_IR_CHECK_INDEX: return roc_cg_index_fits(cg, inst, x);
     case ROC_IR_CHECK_NONZERO: return LLVMBuildICmp(cg->b, LLVMIntNE, x, roc_cg_i64(cg, 0), "");
     case ROC_IR_CHECK_INT: return fits_integer(cg, x);
     default: return x;
   }
-}
-
-LLVMValueRef roc_cg_check_holds(roc_cg *cg, const roc_ir_inst *inst) {
-  return holds_of(cg, inst, roc_cg_operand(cg, inst, 0));
 }
 
 unsigned roc_cg_check_values(roc_cg *cg, const roc_ir_inst *inst,
@@ -160,39 +157,11 @@ unsigned roc_cg_check_values(roc_cg *cg, const roc_ir_inst *inst,
   }
 }
 
-/* One branch of the wavefront, to where the items whose check fails report, and end; the others go
- * on from there, as if nothing had been.  Its condition is computed there once more, so that no mask
- * of it has to be kept for that. */
-static void check_together(roc_cg *cg, const roc_ir_inst *inst) {
-  LLVMValueRef values[ROC_SITE_MAX_VALUES], x = roc_cg_operand(cg, inst, 0);
-  LLVMBasicBlockRef some = roc_cg_block(cg, "check.some"), fail = roc_cg_block(cg, "check.fail");
-  LLVMBasicBlockRef end = roc_cg_block(cg, "check.end"), ok = roc_cg_block(cg, "check.ok");
-  roc_cg_branch_likely(cg, cg->target->holds_for_all(cg, holds_of(cg, inst, x)), ok, some);
-  roc_cg_at(cg, some);
-  bool is_hidden = inst->op != ROC_IR_CHECK && !LLVMIsConstant(x);
-  LLVMValueRef holds = holds_of(cg, inst, is_hidden ? cg->target->opaque(cg, x) : x);
-  LLVMBuildCondBr(cg->b, holds, end, fail);
-  roc_cg_at(cg, fail);
-  unsigned nvalues = roc_cg_check_values(cg, inst, values);
-  cg->is_failing = true;
-  record_item(cg, roc_cg_i32(cg, inst->aux2), values, nvalues);
-  cg->is_failing = false;
-  LLVMBuildBr(cg->b, end);
-  roc_cg_at(cg, end);
-  cg->target->end_items(cg, holds);
-  LLVMBuildBr(cg->b, ok);
-  roc_cg_at(cg, ok);
-}
-
 void roc_cg_check(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   LLVMValueRef values[ROC_SITE_MAX_VALUES];
   if (inst->op == ROC_IR_FAIL) {
     roc_cg_fail(cg, inst->aux2, values, roc_cg_check_values(cg, inst, values));
-    return;
-  }
-  if (cg->target->end_items && cg->version != ROC_CG_FALLBACK) {
-    check_together(cg, inst);
     return;
   }
   LLVMBasicBlockRef fail = roc_cg_block(cg, "fail"), ok = roc_cg_block(cg, "ok");

@@ -20,7 +20,6 @@ enum {
   JOINED_ROUNDS = 4,
   MAX_JOINED = 64, /* instructions of a round that is joined with others */
   OVERLAPPED_ROUNDS = 8,
-  MAX_TEST = 48,      /* instructions of a loop up to its exit that are made twice */
   MAX_OVERLAPPED = 24 /* instructions of a round that asks memory together with others */
 };
 
@@ -103,102 +102,8 @@ static void emit_block(roc_cg *cg, uint32_t id) {
   roc_cg_at(cg, end);
 }
 
-/* ---- loops that end in their midst ---- */
-
-/* Whether the IF does nothing but leave the loop, or go on. */
-static bool leaves_loop(const roc_cg *cg, const roc_ir_inst *inst, uint32_t loop) {
-  if (!roc_ir_only_leaves(cg->ir, inst)) return false;
-  const roc_ir_ids *ids = &cg->ir->regions.items[inst->k.region[0]];
-  return cg->ir->insts.items[roc_vec_last(ids)].aux == loop;
-}
-
-/* Where a loop's exit stands among straight code with checks: how many instructions there are up to
- * it; 0: elsewhere.  Of other code LLVM itself puts the exit at the end. */
-static uint32_t length_of_test(const roc_cg *cg, uint32_t loop) {
-  const roc_ir_ids *ids = &cg->ir->regions.items[cg->ir->insts.items[loop].k.region[0]];
-  bool has_checks = false;
-  if (!cg->target->end_items || cg->version == ROC_CG_FALLBACK) return 0;
-  for (uint32_t i = 0; i < ids->count && i < MAX_TEST; i++) {
-    const roc_ir_inst *inst = &cg->ir->insts.items[ids->items[i]];
-    if (leaves_loop(cg, inst, loop)) return has_checks && i + 1 < ids->count ? i : 0;
-    const uint16_t others = ROC_IRF_STOP | ROC_IRF_CUT_WAVE | ROC_IRF_CUT_GROUP;
-    bool is_check = inst->op == ROC_IR_CHECK_INDEX;
-    bool is_other = !is_check && (roc_ir_op_table[inst->op].flags & others);
-    if (is_other || roc_ir_has_regions(inst)) return 0;
-    has_checks |= is_check;
-  }
-  return 0;
-}
-
-static LLVMValueRef extended_from(const roc_cg *cg, LLVMValueRef wide) {
-  bool is_extended = LLVMIsAZExtInst(wide) || LLVMIsASExtInst(wide);
-  LLVMValueRef from = is_extended ? LLVMGetOperand(wide, 0) : NULL;
-  return from && LLVMTypeOf(from) == cg->t.i32 ? from : NULL;
-}
-
-/* What the test has computed, from here on as it was computed last. */
-static void join_results(roc_cg *cg, const uint32_t *ids, uint32_t count, LLVMBasicBlockRef before,
-                         LLVMValueRef *phis) {
-  for (uint32_t i = 0; i < count; i++) {
-    LLVMValueRef value = cg->values[ids[i]];
-    phis[i] = NULL;
-    if (cg->ir->insts.items[ids[i]].type == ROC_VT_NONE || !value || LLVMIsConstant(value))
-      continue;
-    LLVMValueRef from = extended_from(cg, value), held = from ? from : value;
-    phis[i] = LLVMBuildPhi(cg->b, LLVMTypeOf(held), "");
-    LLVMAddIncoming(phis[i], &held, &before, 1);
-  }
-  for (uint32_t i = 0; i < count; i++) {
-    LLVMValueRef value = cg->values[ids[i]];
-    if (!phis[i]) continue;
-    cg->values[ids[i]] = phis[i];
-    if (!extended_from(cg, value)) continue;
-    cg->values[ids[i]] = LLVMIsASExtInst(value) ? LLVMBuildSExt(cg->b, phis[i], cg->t.i64, "")
-                                                : roc_cg_extend(cg, phis[i], LLVMGetNNeg(value));
-  }
-}
-
-static void add_again(roc_cg *cg, const uint32_t *ids, uint32_t count, LLVMValueRef *phis) {
-  LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
-  for (uint32_t i = 0; i < count; i++) {
-    if (!phis[i]) continue;
-    LLVMValueRef value = cg->values[ids[i]];
-    if (LLVMTypeOf(value) != LLVMTypeOf(phis[i])) value = roc_cg_take_low(cg, value);
-    LLVMAddIncoming(phis[i], &value, &here, 1);
-  }
-}
-
-/* The test in front of the loop, and at its end: a loop that is left in its midst costs an AMD GPU
- * masks of items. */
-static void emit_turned_loop(roc_cg *cg, uint32_t id, uint32_t length) {
-  const roc_ir_ids *ids = &cg->ir->regions.items[cg->ir->insts.items[id].k.region[0]];
-  const roc_ir_inst *exit = &cg->ir->insts.items[ids->items[length]];
-  LLVMBasicBlockRef body = roc_cg_block(cg, "loop"), next = roc_cg_block(cg, "next");
-  LLVMBasicBlockRef end = roc_cg_block(cg, "end");
-  LLVMValueRef phis[MAX_TEST];
-  cg->exits[id] = (roc_cg_exits){.leave = end, .next = next};
-  roc_cg_insts(cg, ids->items, length);
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
-  LLVMBuildCondBr(cg->b, roc_cg_operand(cg, exit, 0), end, body);
-  roc_cg_at(cg, body);
-  join_results(cg, ids->items, length, before, phis);
-  roc_cg_insts(cg, ids->items + length + 1, ids->count - length - 1);
-  roc_cg_goto(cg, next);
-  roc_cg_at(cg, next);
-  roc_cg_insts(cg, ids->items, length);
-  LLVMValueRef leaves = roc_cg_operand(cg, exit, 0);
-  add_again(cg, ids->items, length, phis);
-  LLVMBuildCondBr(cg->b, leaves, end, body);
-  roc_cg_at(cg, end);
-}
-
 static void emit_loop(roc_cg *cg, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
-  uint32_t length = length_of_test(cg, id);
-  if (length) {
-    emit_turned_loop(cg, id, length);
-    return;
-  }
   LLVMBasicBlockRef body = roc_cg_block(cg, "loop"), end = roc_cg_block(cg, "end");
   cg->exits[id] = (roc_cg_exits){.leave = end, .next = body};
   LLVMBuildBr(cg->b, body);
@@ -431,9 +336,11 @@ static LLVMValueRef count_on(roc_cg *cg, const counting *c, LLVMValueRef value, 
 static ROC_IR_WALKS uint32_t last_exit(const roc_cg *cg, uint32_t loop) {
   uint32_t region = cg->ir->insts.items[loop].k.region[0];
   const roc_ir_ids *ids = &cg->ir->regions.items[region];
-  if (ids->count == 0 || !cg->target->end_items) return ROC_IR_NONE;
+  if (ids->count == 0 || !cg->target->facts->defers_checks) return ROC_IR_NONE;
   const roc_ir_inst *last = &cg->ir->insts.items[roc_vec_last(ids)];
-  if (!leaves_loop(cg, last, loop)) return ROC_IR_NONE;
+  if (!roc_ir_only_leaves(cg->ir, last)) return ROC_IR_NONE;
+  const roc_ir_ids *leaves = &cg->ir->regions.items[last->k.region[0]];
+  if (cg->ir->insts.items[roc_vec_last(leaves)].aux != loop) return ROC_IR_NONE;
   roc_ir_walk w;
   ROC_IR_FOR_EACH(w, cg->ir, region) {
     bool meets = roc_ir_op_table[w.inst->op].flags & (ROC_IRF_CUT_GROUP | ROC_IRF_CUT_WAVE);

@@ -113,9 +113,6 @@ struct roc_target {
   /* Whether a condition holds for all live items of a wavefront, both i1. NULL: an item goes its own
    * way in an IF of kind ROC_IR_IF_ALL. */
   LLVMValueRef (*holds_for_all)(roc_cg *cg, LLVMValueRef condition);
-  /* Ends the live items for which the condition, i1, does not hold, as if they had returned, where
-   * they are: the code goes on with the others.  NULL: a failed check leaves for cg->exit. */
-  void (*end_items)(roc_cg *cg, LLVMValueRef condition);
   /* Whether the live items of a wavefront differ in a condition, both i1.  NULL: the target checks
    * by itself that items do not part around a barrier. */
   LLVMValueRef (*wave_diverges)(roc_cg *cg, LLVMValueRef condition);

@@ -45,11 +45,9 @@ enum { QUIRK_OPTIONS = sizeof quirk_options / sizeof *quirk_options };
 /* Once set, an option is not set again until it is reset: the second call changes nothing. */
 void roc_machine_set_options(void) {
   /* What is left of a row after its vectors is short: a second, narrower vector loop for it costs
-   * more time to compile than it saves.  Constants that only a failed check takes would be put in
-   * front of the loop with the check. */
-  const char *options[3 + QUIRK_OPTIONS] = {"roclua", "-enable-epilogue-vectorization=false",
-                                            "-disable-hoisting-to-hotter-blocks=all"};
-  int count = 3;
+   * more time to compile than it saves. */
+  const char *options[2 + QUIRK_OPTIONS] = {"roclua", "-enable-epilogue-vectorization=false"};
+  int count = 2;
   for (unsigned i = 0; i < QUIRK_OPTIONS; i++) {
     if (!roc_quirk_is_on(options_off, quirk_options[i].quirk)) continue;
     options[count++] = quirk_options[i].option;
