@@ -286,6 +286,74 @@ devices.each(function(device)
     assert.same({ 2, 3, 4, 5, 6, 7, 0, 0 }, devices.table(out))
   end)
 
+  it("keeps what was written before a check failed, where it would be written once more", function()
+    local k = roc.kernel(function(o, x, at)
+      local i = roc.get_global_id(1)
+      o[i] = 1
+      local sum = 0
+      for k = 1, 3 do
+        sum = sum + x[at[i] + k]
+        o[i] = o[i] + sum
+      end
+      o[i] = -1
+    end)
+    local o = devices.zeros(6, "int64")
+    local x = devices.values({ 1, 2, 3, 4, 5, 6 }, "int64")
+    local message = fault_of(devices.run, k, 6,
+      { o, x, devices.values({ 0, 5, 2, 9, 4, 3 }, "int32") }, 6)
+    assert.matches("and 2 more)", message, 1, true)
+    assert.same({ -1, 7, -1, 1, 17, -1 }, devices.table(o))
+  end)
+
+  -- Where those that came to the check have failed, and others of the wavefront wait.
+  it("does no more for work-items that have failed, whatever they have in common", function()
+    local k = roc.kernel(function(o, x, at, far, n)
+      local i = roc.get_global_id(1)
+      if i <= 4 then
+        local s = 0
+        for k = 1, n do
+          s = s + x[far[1] + k]
+          o[i] = s
+        end
+        local j = far[2]
+        while j > 0 do
+          s = s + x[at[j]]
+          o[i] = s
+          j = far[j]
+        end
+      else
+        o[i] = x[i]
+      end
+    end)
+    local o, at = devices.zeros(8, "int64"), devices.values({ 1, 2 }, "int32")
+    local x = devices.values({ 1, 2, 3, 4, 5, 6, 7, 8 }, "int64")
+    local function run(first, second)
+      local far = devices.values({ first, second }, "int32")
+      return fault_of(devices.run, k, 8, { o, x, at, far, 2 }, 8)
+    end
+    assert.matches("of 'x' (work-item {", run(1 << 30, 2), 1, true)
+    assert.same({ 0, 0, 0, 0, 5, 6, 7, 8 }, devices.table(o))
+    assert.matches("of 'at' (work-item {", run(0, 1 << 30), 1, true)
+    assert.same({ 3, 3, 3, 3, 5, 6, 7, 8 }, devices.table(o))
+  end)
+
+  it("stops loops in loops at their check while another work-item waits", function()
+    local k = roc.kernel(function(x, o, w)
+      local i, group = roc.get_local_id(1), roc.get_group_id(1)
+      local sum = 0.0
+      if i > 1 and i <= w - 1 and group > 1 and group <= 6 then
+        for y = 1, 6 do
+          for at = 1, w do sum = roc.float64(sum + roc.float64(x[y * w + at - w])) end
+        end
+      end
+      o[roc.get_global_id(1)] = sum
+    end)
+    local x, o = devices.zeros(333, "float32"), devices.values({ 9, 9, 9, 9, 9, 9 }, "float64")
+    local message = fault_of(devices.run, k, 6, { x, o, 1 << 40 }, 3)
+    assert.matches("index 334 out of range 1..333 of 'x' (work-item {", message, 1, true)
+    assert.same({ 0, 0, 0, 0, 9, 9 }, devices.table(o))
+  end)
+
   -- Loops that would go on for weeks, and stop because every work-item fails soon: kernel(m, n), m
   -- of 20 zeros; the workgroup, by default of 8, and the grid, by default one workgroup.
   local ENDLESS = {

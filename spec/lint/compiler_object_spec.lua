@@ -15,8 +15,8 @@ local SUSPECT = { "alloc", "align", "^free$", "dup$", "dup_", "getline", "getdel
   "asprintf", "scandir", "realpath", "canonicalize", "get_current_dir", "memstream", "tempnam",
   "mutex", "rwlock", "spin", "once$", "^sem_", "guard", "^_Zn", "^_Zd[la]" }
 
--- Of descriptors and of C++'s locales.
-local OTHERS = { dup = true, dup2 = true, __duplocale = true }
+-- Of descriptors and of C++'s locales; and what gives memory back that holds no block.
+local OTHERS = { dup = true, dup2 = true, __duplocale = true, malloc_trim = true }
 
 local function symbols(path, which)
   local found = {}

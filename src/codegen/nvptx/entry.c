@@ -193,7 +193,7 @@ void roc_nvptx_kernel(roc_cg *cg) {
   roc_nvptx_coarse_begin(cg);
   roc_nvptx_begin(cg, body);
   roc_cg_at(cg, body);
-  roc_nvptx_find_live(cg);
+  if (!roc_nvptx_has_exits(cg)) roc_nvptx_find_live(cg);
   if (state->coarse) {
     roc_nvptx_coarse_body(cg, make_body);
   } else if (state->even) {

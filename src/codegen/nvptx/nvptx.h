@@ -65,7 +65,8 @@ LLVMValueRef roc_nvptx_wave_diverges(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_nvptx_group_parts(roc_cg *cg, LLVMValueRef condition);
 LLVMValueRef roc_nvptx_elect_lane(roc_cg *cg, LLVMValueRef *record, LLVMValueRef *out_count);
 LLVMValueRef roc_nvptx_lane(roc_cg *cg); /* i32 from 0 */
-/* At the begin of the kernel's body: which lanes have an item, where that stays so and is used. */
+/* At the begin of the body of a kernel that items do not leave early: which lanes have an item, where
+ * that is asked. */
 void roc_nvptx_find_live(roc_cg *cg);
 
 /* nvptx/launch.c */

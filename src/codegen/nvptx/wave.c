@@ -78,7 +78,7 @@ void roc_nvptx_find_live(roc_cg *cg) {
   for (uint32_t i = 0; i < cg->ir->insts.count; i++) {
     is_needed |= needs_live(&cg->ir->insts.items[i]);
   }
-  if (is_needed && !roc_nvptx_has_exits(cg)) roc_nvptx_state_of(cg)->live = live_lanes(cg);
+  if (is_needed) roc_nvptx_state_of(cg)->live = live_lanes(cg);
 }
 
 LLVMValueRef roc_nvptx_wave_diverges(roc_cg *cg, LLVMValueRef condition) {
