@@ -2,15 +2,10 @@
 #include "runtime/multiply/tile.h"
 
 #include "base/cpu_level.h"
+#include "base/unroll.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 
 #define TARGET __attribute__((target("avx512f")))
 #define ROWS 12

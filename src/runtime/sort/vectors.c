@@ -4,16 +4,12 @@
 #include <string.h>
 
 #include "base/cpu_level.h"
+#include "base/unroll.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
 #define INLINE __attribute__((always_inline)) TARGET static inline
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 
 enum { SAMPLE = 32 };
 
