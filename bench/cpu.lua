@@ -8,6 +8,8 @@
 -- in memory.  The median is of `repeats` runs, 15 unless given.  `python` is one that has numba.
 -- ROCLUA_CPU names the one processor that our code and the C programs are for; else they are for
 -- this one, and for x86-64-v3.
+package.path = "bench/?.lua;" .. package.path
+local mandelbrot = require "mandelbrot"
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 local histogram = require "roc.kernels.histogram"
@@ -142,17 +144,7 @@ local function benches_of(scale)
     end },
     { name = "mandelbrot", n = SIDE, make = function(check)
       local image = roc.device_array({ SIDE, SIDE }, "uint8")
-      local kernel = roc.kernel(function(image)
-        local column, row = roc.grid(2)
-        local n = image.shape[1]
-        local cx, cy = (column - 1) * 3.0 / n - 2.25, (row - 1) * 2.0 / n - 1.0
-        local x, y, steps = 0.0, 0.0, 0
-        while steps < 500 and x * x + y * y <= 4.0 do
-          x, y = x * x - y * y + cx, 2.0 * x * y + cy
-          steps = steps + 1
-        end
-        image[row][column] = steps
-      end, { check = check, number = "float32" })
+      local kernel = mandelbrot(check)
       return function() kernel:launch({ grid = { SIDE, SIDE }, workgroup = { 64, 1 } }, image) end
     end },
     { name = "histogram", n = LINE, make = function(check)

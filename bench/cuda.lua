@@ -13,6 +13,8 @@
 -- The peers are started together, so that one is compiled or imported while another is measured;
 -- the one that has locked the file TURN has the GPU, and ours comes last.  The last lines name the
 -- peers that do not run here.
+package.path = "bench/?.lua;" .. package.path
+local mandelbrot = require "mandelbrot"
 local roc = require "roc"
 local gemm = require "roc.kernels.gemm"
 local histogram = require "roc.kernels.histogram"
@@ -254,17 +256,7 @@ end)
 
 row("mandelbrot", SIDE, function(n, check)
   local image = roc.device_array({ n, n }, "uint8")
-  local kernel = roc.kernel(function(image)
-    local column, row = roc.grid(2)
-    local n = image.shape[1]
-    local cx, cy = (column - 1) * 3.0 / n - 2.25, (row - 1) * 2.0 / n - 1.0
-    local x, y, steps = 0.0, 0.0, 0
-    while steps < 500 and x * x + y * y <= 4.0 do
-      x, y = x * x - y * y + cx, 2.0 * x * y + cy
-      steps = steps + 1
-    end
-    image[row][column] = steps
-  end, { check = check, number = "float32" })
+  local kernel = mandelbrot(check)
   return function() kernel:launch({ grid = { n, n }, workgroup = { 64, 4 } }, image) end
 end)
 

@@ -4,7 +4,9 @@
 -- its vectoriser, clang's) run in turn, `rounds` times; of each the least time counts. Ratios over
 -- 1: ours, unchecked, is faster. A level that this processor lacks has no times.
 --   bench/divergent.lua --row NAME REPEATS CHECK: one row of ours, in seconds
+package.path = "bench/?.lua;" .. package.path
 local roc = require "roc"
+local timing = require "timing"
 
 local CENTRES, FEATURES, SPHERES, TABLE, BODIES, DRAWS = 64, 4, 32, 65536, 1024, 256
 
@@ -192,17 +194,9 @@ local rows = {
 }
 
 local function measure(name, repeats, check)
-  local device = roc.current_device()
   for _, row in ipairs(rows) do
     if row.name == name then
-      local run, best = row.make(row.n, { check = check, number = "float32" }), math.huge
-      for _ = 1, repeats + 2 do
-        local start = roc.time()
-        run()
-        device:synchronize()
-        best = math.min(best, roc.time() - start)
-      end
-      return best
+      return timing.least(row.make(row.n, { check = check, number = "float32" }), repeats)
     end
   end
 end
@@ -217,11 +211,6 @@ local wanted = {}
 for _, name in ipairs { table.unpack(arg, 2) } do wanted[name] = true end
 local OURS = ("ROCLUA_CPU=%%s ROCLUA_CPU_THREADS=1 %%s '%s' bench/divergent.lua --row")
   :format(arg[-1])
-
-local function output_of(command)
-  local pipe <close> = assert(io.popen(command .. " 2>/dev/null"))
-  return tonumber(pipe:read("l"))
-end
 
 -- Commands of a level: ours and the peers that could be built.
 local function commands_of(level)
@@ -250,15 +239,12 @@ for _, level in ipairs { "x86-64-v4", "x86-64-v3" } do
   print(("%-14s %s  %s"):format("kernel", table.concat(heads, " "), "of the peers"))
   for _, row in ipairs(rows) do
     if not next(wanted) or wanted[row.name] then
-      local times, texts, ratios = {}, {}, {}
-      for _ = 1, ROUNDS do
-        for i, command in ipairs(commands) do
-          local text = command.text and command.text:format(row.name, REPEATS)
-            or ("%s %s %d %d"):format(command.path, row.name, row.n, REPEATS)
-          local took = output_of(text)
-          times[i] = took and math.min(took, times[i] or took)
-        end
+      local lines, texts, ratios = {}, {}, {}
+      for i, command in ipairs(commands) do
+        lines[i] = command.text and command.text:format(row.name, REPEATS)
+          or ("%s %s %d %d"):format(command.path, row.name, row.n, REPEATS)
       end
+      local times = timing.least_in_turn(lines, ROUNDS)
       for i in ipairs(commands) do
         texts[i] = times[i] and ("%10.1f"):format(times[i] * 1e6) or ("%10s"):format("-")
         if i >= FIRST_PEER and times[i] and times[2] then

@@ -3,7 +3,9 @@
 -- Ours, checked and unchecked, gcc's and clang's programs run in turn, `rounds` times; of each the
 -- least time counts. Ratios below 1: ours is faster.
 --   bench/guards.lua --row NAME N REPEATS CHECK: one row of ours, in seconds
+package.path = "bench/?.lua;" .. package.path
 local roc = require "roc"
+local timing = require "timing"
 
 local rows = {
   { name = "sum", make = function(n, check, x, y, o)
@@ -79,18 +81,10 @@ local rows = {
 }
 
 local function measure(name, n, repeats, check)
-  local device = roc.current_device()
   local function floats() return roc.to_device(roc.random({ n }, "float32")) end
   for _, row in ipairs(rows) do
     if row.name == name then
-      local run, best = row.make(n, check, floats(), floats(), floats()), math.huge
-      for _ = 1, repeats + 2 do
-        local start = roc.time()
-        run()
-        device:synchronize()
-        best = math.min(best, roc.time() - start)
-      end
-      return best
+      return timing.least(row.make(n, check, floats(), floats(), floats()), repeats)
     end
   end
 end
@@ -104,11 +98,6 @@ local ROUNDS = tonumber(arg[1]) or 5
 local SIZES = { table.unpack(arg, 2) }
 if #SIZES == 0 then SIZES = { 60000, 1000000, 10000000 } end -- in L2, in L3, in memory
 local OURS = ("ROCLUA_CPU=%%s ROCLUA_CPU_THREADS=1 '%s' bench/guards.lua --row"):format(arg[-1])
-
-local function output_of(command)
-  local pipe <close> = assert(io.popen(command .. " 2>/dev/null"))
-  return tonumber(pipe:read("l"))
-end
 
 -- Commands of a level: ours and the peers that could be built.
 local function commands_of(level)
@@ -127,7 +116,7 @@ end
 
 assert(os.execute("mkdir -p build/bench"))
 local function is_runnable(level)
-  return output_of(OURS:format(level) .. " sum 100 1 checked") ~= nil
+  return timing.number_of(OURS:format(level) .. " sum 100 1 checked") ~= nil
 end
 
 local levels = {}
@@ -143,13 +132,9 @@ for _, level in ipairs(levels) do
   for _, row in ipairs(rows) do
     for _, n in ipairs(SIZES) do
       local repeats = math.max(5, math.min(200, 20000000 // n))
-      local times, texts, ratios = {}, {}, {}
-      for _ = 1, ROUNDS do
-        for i, command in ipairs(commands) do
-          local took = output_of(command.text:format(row.name, n, repeats))
-          times[i] = took and math.min(took, times[i] or took)
-        end
-      end
+      local lines, texts, ratios = {}, {}, {}
+      for i, command in ipairs(commands) do lines[i] = command.text:format(row.name, n, repeats) end
+      local times = timing.least_in_turn(lines, ROUNDS)
       assert(times[1], "no time of " .. row.name)
       for i in ipairs(commands) do
         texts[i] = times[i] and ("%10.1f"):format(times[i] * 1e6) or ("%10s"):format("-")
