@@ -146,6 +146,24 @@ describe("the CPU target", function()
     assert.falsy(dump(saxpy "", "asm"):find("divl"))
   end)
 
+  it("counts work-items, and nothing else, where kernels are element-wise", function()
+    local function counts_down(body)
+      local asm = roc.kernel("function(x, o) local i = roc.get_global_id(1) " .. body .. " end", {
+        env = { roc = roc }, check = false, signature = "(float32[:,:], float32[:])",
+      }):inspect_asm "cpu:x86-64-v4"
+      assert.matches("zmm", asm)
+      return asm:find "addq%s+%$%-32, %%" ~= nil -- a counter that strength reduction has made
+    end
+    assert.is_true(counts_down "if i <= #o then o[i] = x[i][3] end") -- rows are a stride apart
+    for _, body in ipairs {
+      "if i <= #o then o[i] = o[i] * 2.5 + 1 end",
+      "if i > 1 and i < #o then o[i] = x[2][i - 1] + x[1][i + 1] end",
+      "if i <= #o then o[i] = x[roc.get_global_id(2)][1 + i] end",
+    } do
+      assert.is_false(counts_down(body), body)
+    end
+  end)
+
   it("begins loops over work-items at multiples of 32 bytes", function()
     assert.truthy(dump(saxpy "check", "asm"):find("\n%s*%.p2align%s+5\n"))
   end)

@@ -60,7 +60,7 @@ static roc_status take_part(join *j, const roc_cg_part *part, roc_error *err) {
 }
 
 static roc_status emit(join *j, roc_machine *machine, LLVMMemoryBufferRef *out, roc_error *err) {
-  *out = roc_machine_emit(machine, j->mod, machine->target->object_kind);
+  *out = roc_machine_emit(machine, j->mod, machine->target->object_kind, ROC_COUNTERS_REDUCED);
   if (!*out) return roc_fail(err, ROC_COMPILE, "joined kernels: LLVM makes no such file");
   if (!j->nerrors) return ROC_OK;
   LLVMDisposeMemoryBuffer(*out);

@@ -10,6 +10,7 @@
 
 #include "codegen/core/quirk.h"
 #include "codegen/core/target.h"
+#include "codegen/llvm/emission.h"
 #include "ir/value_widths.h"
 
 typedef struct roc_cg_types {
@@ -72,7 +73,8 @@ struct roc_cg {
   struct roc_machine *machine; /* llvm/machine.h has it, and is given it back after the compile */
   LLVMTargetMachineRef tm;     /* the machine's */
   roc_cg_opt_tier opt_tier;
-  roc_cg_types t; /* while `lanes` is not 1: vectors of so many, but for none and ptr */
+  roc_counters counters; /* of the loops that the target makes */
+  roc_cg_types t;        /* while `lanes` is not 1: vectors of so many, but for none and ptr */
   unsigned lanes; /* work-items that a value is of: 1, or, in vectors of cpu/lanes.c, several */
   bool in_narrow_loop; /* whose counter is carried in 32 bits, though addresses are wide */
   bool is_speculative; /* what is computed is so for work-items, too, that do not come there */

@@ -13,6 +13,7 @@
  *   preflight (cpu/preflight.c) checks answered for a whole group, which then runs without them
  *   inspector (cpu/inspector.c) checks of what memory holds, by a run of the group for that alone
  *   whole    (cpu/whole.c)      groups of which no item returns early
+ *   elements (cpu/elements.c)   kernels whose items have one element each, and no loop
  *   tuples   (cpu/tuples.c)     groups whose arrays have rows as short as the kernel's constants say
  *   tallies  (cpu/tallies.c, cpu/tally_code.c)  atomics whose old values are not used, in memory of
  *            each call's own
@@ -408,6 +409,10 @@ void cpu_emit_batch(cpu_state *s, uint32_t at, LLVMValueRef count, LLVMBasicBloc
 /* cpu/merge.c */
 /* Whether neighbouring workgroups may run as one. */
 bool cpu_merge_may(const cpu_state *s);
+
+/* cpu/elements.c */
+/* Whether the loops over items count nothing but their own numbers. */
+bool cpu_is_elementwise(const cpu_state *s);
 
 /* cpu/members.c */
 /* Opens a loop over members, each made the state's group in turn; closes it. */

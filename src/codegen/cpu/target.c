@@ -224,6 +224,7 @@ static cpu_state *make_state(roc_cg *cg) {
   if (!s || !cpu_plan_make(ir, arena, cpu_has_lanes(cg), &s->plan)) return NULL;
   cg->state = s;
   s->cg = cg;
+  if (cpu_is_elementwise(s)) cg->counters = ROC_COUNTERS_KEPT;
   s->is_promised = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   s->spanned = ROC_IR_NONE;
   if (!s->is_promised) return NULL;

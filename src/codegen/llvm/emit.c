@@ -21,7 +21,7 @@ roc_status roc_emit_fail(const roc_target *target, LLVMModuleRef mod, const char
 
 roc_status roc_cg_emit(roc_cg *cg, LLVMCodeGenFileType kind, LLVMMemoryBufferRef *out,
                        roc_error *err) {
-  *out = roc_machine_emit(cg->machine, cg->mod, kind);
+  *out = roc_machine_emit(cg->machine, cg->mod, kind, cg->counters);
   if (!*out) {
     return roc_fail(err, ROC_COMPILE, "kernel '%s': LLVM makes no such file", cg->ir->name);
   }

@@ -147,17 +147,19 @@ static bool forgets_modules(LLVMCodeGenFileType kind) {
 }
 
 LLVMMemoryBufferRef roc_machine_emit(roc_machine *machine, LLVMModuleRef mod,
-                                     LLVMCodeGenFileType kind) {
+                                     LLVMCodeGenFileType kind, roc_counters counters) {
   bool is_kept = kind == machine->target->object_kind && forgets_modules(kind);
-  roc_emission *own = NULL, **emission = is_kept ? &machine->emission : &own;
-  if (!*emission) *emission = roc_emission_new(machine->tm, kind);
+  roc_emission *own = NULL, **emission = is_kept ? &machine->emissions[counters] : &own;
+  if (!*emission) *emission = roc_emission_new(machine->tm, kind, counters);
   LLVMMemoryBufferRef file = *emission ? roc_emission_run(*emission, mod) : NULL;
   if (own) roc_emission_free(own);
   return file;
 }
 
 static void dispose(roc_machine *m) {
-  if (m->emission) roc_emission_free(m->emission);
+  for (unsigned c = 0; c < ROC_COUNTERS; c++) {
+    if (m->emissions[c]) roc_emission_free(m->emissions[c]);
+  }
   LLVMDisposeTargetMachine(m->tm);
   roc_free(m);
 }

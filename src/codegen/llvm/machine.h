@@ -18,8 +18,8 @@ typedef struct roc_machine {
   int opt_level;
   uint64_t quirks_off;
   LLVMTargetMachineRef tm;
-  roc_emission *emission;   /* of the target's object kind; NULL until one is needed */
-  struct roc_machine *next; /* in the pool, or among those that one thread has taken */
+  roc_emission *emissions[ROC_COUNTERS]; /* of the target's object kind; NULL until one is needed */
+  struct roc_machine *next;              /* in the pool, or among those that one thread has taken */
 } roc_machine;
 
 /* The targets that roc_machine_prepare initialises. Called when the compiler is opened; `all` stays
@@ -39,7 +39,7 @@ roc_machine *roc_machine_take(const roc_target *target, const roc_cg_options *op
 
 /* The file that the machine makes of an optimised module; NULL: it makes none of that kind. */
 LLVMMemoryBufferRef roc_machine_emit(roc_machine *machine, LLVMModuleRef mod,
-                                     LLVMCodeGenFileType kind);
+                                     LLVMCodeGenFileType kind, roc_counters counters);
 
 /* Gives back what this thread has taken.  After the run in which it was used (memory.h): until then,
  * the blocks that LLVM has added to a machine are on the run's list. */
