@@ -124,6 +124,28 @@ describe("the memory of host arrays", function()
     assert.is_true(before - resident() >= n // 2)
     assert.equal(0, roc.zeros(n, "uint8"):max())
   end)
+
+  it("of many small arrays is used again, and is what was asked for", function()
+    local function check()
+      local arrays = {}
+      for i = 1, 300 do arrays[i] = roc.full(i % 40, 3, "float64") end
+      for i = 1, 300 do
+        assert.equal(i % 40, arrays[i]:eq(3):count())
+        if i % 10 == 0 then assert.equal(0, arrays[i].pointer % 64) end
+      end
+      arrays = nil
+      collect()
+      assert.is_nil(arrays)
+      for i = 1, 300 do assert.equal(i % 40, roc.zeros(i % 40):eq(0):count()) end
+      collect()
+      return testing.live_blocks()
+    end
+    check() -- makes kernels
+    local live = check()
+    assert.equal(live, check())
+    roc.trim_memory()
+    assert.equal(live, check())
+  end)
 end)
 
 describe("memory that runs out", function()

@@ -21,8 +21,16 @@ static bool failure_is_due(void) {
   return atomic_fetch_sub(&fail_countdown, 1) == 1;
 }
 
+void roc_alloc_count(int change) {
+  atomic_fetch_add_explicit(&live_blocks, change, memory_order_relaxed);
+}
+
+bool roc_alloc_is_armed(void) {
+  return atomic_load_explicit(&fail_countdown, memory_order_relaxed) != 0;
+}
+
 static void *count_block(void *block) {
-  if (block) atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+  if (block) roc_alloc_count(1);
   return block;
 }
 
@@ -77,13 +85,13 @@ void *roc_zalloc_pages(size_t nbytes) {
 
 void roc_free(void *block) {
   if (!block) return;
-  atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+  roc_alloc_count(-1);
   free(block);
 }
 
 void roc_free_pages(void *block) {
   if (!block) return;
-  atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+  roc_alloc_count(-1);
   if (!roc_block_cache_keep(block)) free(block);
 }
 

@@ -42,7 +42,11 @@ static inline bool roc_add_size(size_t a, size_t b, size_t *out) {
 
 /* Test hooks.  The n-th allocation from now (1 = the next) fails once; 0 disarms. */
 void roc_alloc_fail_at(uint64_t nth);
+bool roc_alloc_is_armed(void);
 /* Blocks allocated and not yet freed. */
 int64_t roc_alloc_live(void);
+
+/* For base/small_blocks.c: what it keeps is freed for everything else. */
+void roc_alloc_count(int change);
 
 #endif

@@ -7,10 +7,20 @@ const roc_array_class roc_host_array_class = {ROC_META_ARRAY};
 const roc_array_class roc_device_array_class = {ROC_META_DEVICE_ARRAY};
 const roc_array_class roc_smart_array_class = {ROC_META_SMART_ARRAY};
 
+/* Under the class's address, too: a look-up by name makes a string first. */
+static void push_metatable(lua_State *L, const roc_array_class *cls) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, cls) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  luaL_getmetatable(L, cls->metatable);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, cls);
+}
+
 roc_array *roc_push_array(lua_State *L, const roc_array_class *cls) {
   roc_array_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (roc_array_box){.cls = cls};
-  luaL_setmetatable(L, cls->metatable);
+  push_metatable(L, cls);
+  lua_setmetatable(L, -2);
   return &box->array;
 }
 
@@ -123,43 +133,49 @@ static roc_status create_buffer(host_memory how, size_t nbytes, roc_buffer **out
   return roc_buffer_create_host(nbytes, how.zeroed, out, err);
 }
 
-/* Pushes an array of the described shape with memory of its own. */
-static roc_array *push_with_memory(lua_State *L, roc_array described, host_memory how) {
-  roc_error err = ROC_ERROR_INIT;
-  roc_array *a = roc_push_array(L, &roc_host_array_class);
-  size_t nbytes = roc_array_nbytes(&described);
+/* Pushes an array of the described shape, which is none yet. */
+static roc_array *push_described(lua_State *L, const roc_array_class *cls, roc_dtype dtype,
+                                 uint32_t rank, const int64_t *extents, roc_order order) {
+  roc_error err; /* filled on failure; zeroing it would cost more than the rest */
+  roc_array *a = roc_push_array(L, cls);
+  ROC_LUA_TRY(L, roc_array_describe(a, dtype, rank, extents, order, &err), &err);
+  return a;
+}
+
+/* The same with memory of its own. */
+static roc_array *push_with_memory(lua_State *L, roc_dtype dtype, uint32_t rank,
+                                   const int64_t *extents, roc_order order, host_memory how) {
+  roc_error err;
+  roc_buffer *buffer;
+  roc_array *a = push_described(L, &roc_host_array_class, dtype, rank, extents, order);
+  size_t nbytes = roc_array_nbytes(a);
   roc_gc_account(L, nbytes);
-  roc_status status = create_buffer(how, nbytes, &described.buffer, &err);
-  if (status == ROC_OOM && roc_gc_reclaim(L)) {
-    status = create_buffer(how, nbytes, &described.buffer, &err);
-  }
+  roc_status status = create_buffer(how, nbytes, &buffer, &err);
+  if (status == ROC_OOM && roc_gc_reclaim(L)) status = create_buffer(how, nbytes, &buffer, &err);
   if (status != ROC_OK) roc_lua_raise_named(L, &err);
-  *a = described;
+  a->buffer = buffer;
   return a;
 }
 
 roc_array *roc_new_host_array(lua_State *L, roc_dtype dtype, uint32_t rank, const int64_t *extents,
                               roc_order order, bool zeroed) {
-  roc_error err = ROC_ERROR_INIT;
-  roc_array described;
-  ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
-  return push_with_memory(L, described, (host_memory){.zeroed = zeroed});
+  return push_with_memory(L, dtype, rank, extents, order, (host_memory){.zeroed = zeroed});
 }
 
 roc_array *roc_new_later_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
                                const int64_t *extents, roc_order order) {
-  roc_error err = ROC_ERROR_INIT;
-  roc_array described;
-  ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
-  roc_array *a = roc_push_array(L, device ? &roc_device_array_class : &roc_host_array_class);
+  roc_error err;
+  roc_buffer *buffer;
+  const roc_array_class *cls = device ? &roc_device_array_class : &roc_host_array_class;
+  roc_array *a = push_described(L, cls, dtype, rank, extents, order);
   roc_gc_account(L, 0); /* of what has been provided since */
-  size_t nbytes = roc_array_nbytes(&described);
-  roc_status status = roc_buffer_create_later(device, nbytes, &described.buffer, &err);
+  size_t nbytes = roc_array_nbytes(a);
+  roc_status status = roc_buffer_create_later(device, nbytes, &buffer, &err);
   if (status == ROC_OOM && roc_gc_reclaim(L)) {
-    status = roc_buffer_create_later(device, nbytes, &described.buffer, &err);
+    status = roc_buffer_create_later(device, nbytes, &buffer, &err);
   }
   if (status != ROC_OK) roc_lua_raise_named(L, &err);
-  *a = described;
+  a->buffer = buffer;
   return a;
 }
 
@@ -173,10 +189,7 @@ void roc_array_provide(lua_State *L, roc_array *a) {
 
 roc_array *roc_new_pinned_array(lua_State *L, roc_rt_device *device, roc_dtype dtype, uint32_t rank,
                                 const int64_t *extents, roc_order order) {
-  roc_error err = ROC_ERROR_INIT;
-  roc_array described;
-  ROC_LUA_TRY(L, roc_array_describe(&described, dtype, rank, extents, order, &err), &err);
-  return push_with_memory(L, described, (host_memory){.pinned_for = device});
+  return push_with_memory(L, dtype, rank, extents, order, (host_memory){.pinned_for = device});
 }
 
 roc_array *roc_push_host_copy(lua_State *L, const roc_array *src) {

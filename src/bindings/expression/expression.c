@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/small_blocks.h"
 #include "bindings/array/array_bind.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a fork waits for it */
@@ -123,7 +123,7 @@ static void release(void *pending) {
   }
   pthread_mutex_unlock(&lock);
   for (uint32_t i = 0; i < e->noperands; i++) roc_array_release(&e->operands[i].array);
-  roc_free(e);
+  roc_small_free(e, sizeof *e);
 }
 
 /* In accesses to memory for an element: to store a result, and to read it again, takes two; to
@@ -140,8 +140,9 @@ static uint32_t count_passes(const roc_operation *op, const roc_array *result, c
 
 bool roc_expression_begin(const roc_expression_call *call, uint32_t device, const roc_array *result,
                           const roc_expression_operand *operands) {
-  roc_expression *e = roc_zalloc(sizeof *e);
+  roc_expression *e = roc_small_alloc(sizeof *e);
   if (!e) return false;
+  memset(e, 0, offsetof(roc_expression, result));
   roc_operation *op = call->op;
   e->state = op->state;
   e->session = op->state->session;
@@ -152,7 +153,7 @@ bool roc_expression_begin(const roc_expression_call *call, uint32_t device, cons
   e->device = device;
   e->noperands = op->noperands;
   e->result = *result;
-  memcpy(e->operands, operands, op->noperands * sizeof *operands);
+  for (uint32_t i = 0; i < op->noperands; i++) e->operands[i] = operands[i];
   extent x = measure(op, operands);
   e->size = x.size;
   e->nleaves = x.nleaves;

@@ -66,10 +66,11 @@ roc_status roc_array_describe(roc_array *a, roc_dtype dtype, uint32_t rank, cons
     return roc_fail(err, ROC_INVALID, "shape %s of %s is too large",
                     shape_text(rank, extents, text, sizeof text), roc_dtype_name(dtype));
   }
-  roc_array described = {.dtype = dtype, .rank = rank};
-  memcpy(described.extents, extents, rank * sizeof *extents);
-  set_contiguous_strides(&described, order);
-  *a = described; /* at last: `extents` may be the array's own */
+  int64_t copied[ROC_ARRAY_MAX_RANK]; /* they may be the array's own */
+  for (uint32_t k = 0; k < rank; k++) copied[k] = extents[k];
+  *a = (roc_array){.dtype = dtype, .rank = rank};
+  for (uint32_t k = 0; k < rank; k++) a->extents[k] = copied[k];
+  set_contiguous_strides(a, order);
   return ROC_OK;
 }
 

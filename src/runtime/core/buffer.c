@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/small_blocks.h"
 #include "runtime/core/internal.h"
 #include "runtime/device.h"
 
 enum { HOST_ALIGNMENT = 64 };
 
 static void init_buffer(roc_buffer *buffer, roc_devptr address, size_t nbytes) {
-  memset(buffer, 0, sizeof *buffer);
+  memset(buffer, 0, offsetof(roc_buffer, inline_uses));
   atomic_init(&buffer->refs, 1);
   buffer->address = address;
   buffer->nbytes = nbytes;
@@ -40,9 +41,36 @@ roc_status roc_buffer_alloc_host(roc_buffer *buffer, bool zeroed, roc_error *err
   return ROC_OK;
 }
 
+/* The block of a buffer whose memory is a part of it. */
+static size_t joint_bytes(size_t nbytes) {
+  return sizeof(roc_buffer) + HOST_ALIGNMENT + nbytes;
+}
+
+void roc_buffer_free_host(roc_buffer *buffer) {
+  bool is_joint = buffer->block == buffer;
+  if (!is_joint) roc_free_pages(buffer->block);
+  roc_small_free(buffer, is_joint ? joint_bytes(buffer->nbytes) : sizeof *buffer);
+}
+
+static roc_status create_joint(size_t nbytes, bool zeroed, roc_buffer **out_buffer,
+                               roc_error *err) {
+  roc_buffer *buffer = roc_small_alloc(joint_bytes(nbytes));
+  if (!buffer) return fail_oom(nbytes, err);
+  uintptr_t end = (uintptr_t)(buffer + 1);
+  init_buffer(buffer, (end + HOST_ALIGNMENT - 1) & ~(uintptr_t)(HOST_ALIGNMENT - 1), nbytes);
+  buffer->block = buffer;
+  if (zeroed) memset((void *)(uintptr_t)buffer->address, 0, nbytes);
+  roc_buffer_count_bytes(nbytes, true);
+  *out_buffer = buffer;
+  return ROC_OK;
+}
+
 roc_status roc_buffer_create_host(size_t nbytes, bool zeroed, roc_buffer **out_buffer,
                                   roc_error *err) {
-  roc_buffer *buffer = roc_alloc(sizeof *buffer);
+  if (nbytes < ROC_SMALL_BLOCK_MOST && joint_bytes(nbytes) <= ROC_SMALL_BLOCK_MOST) {
+    return create_joint(nbytes, zeroed, out_buffer, err);
+  }
+  roc_buffer *buffer = roc_small_alloc(sizeof *buffer);
   if (!buffer) return fail_oom(nbytes, err);
   init_buffer(buffer, 0, nbytes);
   roc_status status = roc_buffer_alloc_host(buffer, zeroed, err);
@@ -56,7 +84,7 @@ roc_status roc_buffer_create_host(size_t nbytes, bool zeroed, roc_buffer **out_b
 
 roc_status roc_buffer_create_later(roc_rt_device *device, size_t nbytes, roc_buffer **out_buffer,
                                    roc_error *err) {
-  roc_buffer *buffer = roc_alloc(sizeof *buffer);
+  roc_buffer *buffer = roc_small_alloc(sizeof *buffer);
   if (!buffer) return fail_oom(sizeof *buffer, err);
   init_buffer(buffer, 0, nbytes);
   buffer->lacks_memory = true;

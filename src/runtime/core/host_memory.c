@@ -22,8 +22,7 @@ size_t roc_buffer_live_bytes(void) {
 void roc_buffer_destroy_host(roc_buffer *buffer) {
   if (buffer->release) buffer->release(buffer->release_ud);
   if (buffer->block) roc_buffer_count_bytes(buffer->nbytes, false);
-  roc_free_pages(buffer->block);
-  roc_free(buffer);
+  roc_buffer_free_host(buffer);
 }
 
 void roc_buffer_destroy_dead(roc_buffer *dead) {

@@ -60,15 +60,15 @@ struct roc_buffer {
   roc_devptr address;
   size_t nbytes;
   size_t block_bytes;        /* device memory: what the driver gave, at least nbytes */
-  void *block;               /* host memory: what to free; NULL when wrapped */
+  void *block;               /* host memory: what to free, the buffer itself where it is a part of
+                                that block; NULL when wrapped */
   bool is_wrapped;           /* device memory that another owner allocated */
   bool is_retained;          /* in device->retained */
   bool lacks_memory;         /* roc_buffer_provide gives it some */
   bool is_read_only;         /* wrapped memory that may not be written */
   void (*release)(void *ud); /* wrapped memory */
   void *release_ud;
-  roc_rt_use_entry *uses; /* inline_uses, or a heap block */
-  roc_rt_use_entry inline_uses[ROC_RT_INLINE_USES];
+  roc_rt_use_entry *uses;        /* inline_uses, or a heap block */
   _Atomic bool has_ordered;      /* in some entry; read without the lock */
   _Atomic(roc_rt_fault *) fault; /* owns a reference */
   struct roc_rt_pin *pin;        /* core/pin.h; NULL: ordinary memory */
@@ -78,6 +78,7 @@ struct roc_buffer {
   _Atomic uint32_t nreaders;
   _Atomic bool is_shared;
   roc_buffer *next; /* in the pool's list, or among the dead */
+  roc_rt_use_entry inline_uses[ROC_RT_INLINE_USES];
 };
 
 /* The memory of a host buffer doubled on a device. */
@@ -265,6 +266,8 @@ typedef struct roc_rt_pin roc_rt_pin;
 void roc_buffer_drop_pin(roc_buffer *buffer);
 
 /* buffer.c */
+/* What describes a buffer of host memory, and its block. */
+void roc_buffer_free_host(roc_buffer *buffer);
 /* Gives a buffer of host memory, which has none, its block. */
 roc_status roc_buffer_alloc_host(roc_buffer *buffer, bool zeroed, roc_error *err);
 void roc_buffer_release_locked(roc_buffer *buffer); /* lock held */

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/block_cache.h"
+#include "base/small_blocks.h"
 #include "device/registry.h"
 #include "runtime/core/internal.h"
 #include "runtime/trace.h"
@@ -266,6 +267,7 @@ void roc_rt_device_trim(roc_rt_device *device) {
 }
 
 size_t roc_rt_trim_all(void) {
+  roc_small_trim();
   size_t nbytes = roc_block_cache_trim();
   roc_rt_device *device;
   for (uint32_t i = 0; table_at(i, &device); i++) {
@@ -389,6 +391,7 @@ roc_status roc_rt_shutdown(roc_error *err) {
   roc_status concluded = conclude_tools(first == ROC_OK ? err : NULL);
   if (first == ROC_OK) first = concluded;
   roc_status traced = roc_rt_trace_conclude(first == ROC_OK ? err : NULL);
+  roc_small_trim();
   roc_block_cache_trim();
   return first == ROC_OK ? traced : first;
 }
