@@ -184,6 +184,11 @@ struct roc_device_ops {
                         roc_ticket *out_ticket, roc_error *err);
   roc_status (*launch)(roc_dev_stream *stream, const roc_dev_launch *launch, roc_ticket *out_ticket,
                        roc_error *err);
+  /* Runs a launch on the calling thread, beside whatever is queued: of a kernel that has no fault
+   * record and no print, and uses memory that no work uses.  False: it was not run, for it may take
+   * long, or nothing is known of it yet.  Any thread, without the caller's lock.  NULL: not
+   * offered. */
+  bool (*run_at_once)(roc_device *device, const roc_dev_launch *launch);
   /* Calls fn(ud) on some thread of the driver once all before it has run; fn must be short, may not
    * queue work. */
   roc_status (*host_call)(roc_dev_stream *stream, void (*fn)(void *ud), void *ud,

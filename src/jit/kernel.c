@@ -113,6 +113,7 @@ roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *progr
   kernel->later_key = NULL;
   kernel->nspecs = 0;
   kernel->last = NULL;
+  kernel->ndropped++;
   free_state(&old);
   return ROC_OK;
 }
@@ -222,6 +223,7 @@ static uint32_t make_room(roc_jit_kernel *k) {
     if (k->specs[i]->last_use < k->specs[oldest]->last_use) oldest = i;
   }
   if (k->last == k->specs[oldest]) k->last = NULL;
+  k->ndropped++;
   roc_jit_spec_free(k->specs[oldest]);
   return oldest;
 }
@@ -441,6 +443,7 @@ void roc_jit_kernel_give_up(roc_jit_kernel *kernel, const roc_jit_spec *spec) {
     if (kernel->specs[i] != spec) continue;
     kernel->specs[i] = kernel->specs[--kernel->nspecs];
     if (kernel->last == spec) kernel->last = NULL;
+    kernel->ndropped++;
     return;
   }
 }
@@ -509,6 +512,15 @@ roc_status roc_jit_spec_queue(const roc_jit_spec *spec, const roc_jit_values *va
                         .file = launch->file,
                         .line = launch->line};
   return roc_rt_launch_queue(stream, &work, out_ticket, err);
+}
+
+bool roc_jit_spec_run_at_once(const roc_jit_spec *spec, const roc_jit_value *values, uint32_t count,
+                              const roc_ndrange *range) {
+  const roc_codeobj *object = spec->object;
+  _Alignas(8) unsigned char block[ROC_JIT_AT_ONCE_BYTES];
+  if (object->nargs != count || object->kernarg_bytes > sizeof block) return false;
+  for (uint32_t i = 0; i < count; i++) roc_jit_pack(&object->args[i], &values[i], block);
+  return roc_rt_launch_at_once(spec->loaded, block, range);
 }
 
 roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spec,

@@ -60,6 +60,7 @@ typedef struct roc_jit_kernel {
   uint32_t key_bytes;
   roc_jit_spec *specs[ROC_JIT_MAX_SPECS];
   uint32_t nspecs;
+  uint64_t ndropped; /* specialisations that it has no more */
   roc_jit_spec *last;
   roc_jit_later *later;     /* the code of a specialisation that is being made; NULL: of none */
   unsigned char *later_key; /* of it: room for a key */
@@ -97,6 +98,11 @@ typedef struct roc_jit_values {
 roc_status roc_jit_spec_queue(const roc_jit_spec *spec, const roc_jit_values *values,
                               roc_rt_stream *stream, const roc_jit_launch *launch,
                               roc_ticket *out_ticket, roc_error *err);
+/* Runs it before it returns, for values of its classes, none of them of a capture, if that can be
+ * (roc_rt_launch_at_once).  Any thread; allocates nothing. */
+enum { ROC_JIT_AT_ONCE_BYTES = 256 }; /* of arguments at most */
+bool roc_jit_spec_run_at_once(const roc_jit_spec *spec, const roc_jit_value *values, uint32_t count,
+                              const roc_ndrange *range);
 /* Code for the device, as a specialisation with that key.  On success it owns the object.
  * `promise`: the most work-items of a workgroup in the first dimension, 0: any number. */
 roc_status roc_jit_spec_load(roc_rt_device *device, roc_codeobj *object, const char *name,

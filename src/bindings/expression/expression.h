@@ -33,6 +33,16 @@ typedef struct roc_expression_state {
   lua_CFunction at_close;  /* __gc of guards */
 } roc_expression_state;
 
+/* The code of an operation on few elements of host arrays that lie one after the other (at_once.c). */
+typedef struct roc_ready_code {
+  uint64_t key;                 /* what its arguments' types follow from; 0: none */
+  const roc_jit_kernel *kernel; /* of the operation's, all of which stay */
+  const roc_jit_spec *spec;     /* of that kernel, unless it has dropped some since: */
+  uint64_t ndropped;
+} roc_ready_code;
+
+enum { ROC_READY_CODES = 8 };
+
 /* An operation: a userdata, which lives as long as the state; its uservalue has kernels by key. */
 typedef struct roc_operation {
   const roc_expression_state *state;
@@ -42,7 +52,8 @@ typedef struct roc_operation {
   bool has_square;   /* a second operand that is a plain 2 makes it another operation */
   bool is_division;  /* of integers by 0 fails at run time */
   bool is_reduction; /* of the one operand's lines */
-  int8_t results[];  /* by kinds: a dtype, or as in lib_expression.c */
+  roc_ready_code ready[ROC_READY_CODES];
+  int8_t results[]; /* by kinds: a dtype, or as in lib_expression.c */
 } roc_operation;
 
 enum { ROC_OPERATION_UV_KERNELS = 1, ROC_OPERATION_UV_COUNT = ROC_OPERATION_UV_KERNELS };
@@ -56,6 +67,7 @@ typedef struct roc_expression_call {
   bool is_square;
   bool is_expression; /* the arrays are those of an expression that is pending */
   uint8_t axis;       /* of a reduction: see roc_expression */
+  uint64_t key;       /* of at_once.c: its code is to be noted; 0: it is not */
   roc_place place;    /* of the operation, where its elements can make it fail */
 } roc_expression_call;
 
@@ -192,6 +204,15 @@ bool roc_expression_run(lua_State *L, const roc_expression_call *call, roc_rt_de
                         roc_rt_stream *stream, roc_loops *loops);
 /* The same of an expression whose operands are memory. */
 bool roc_expression_run_one(lua_State *L, const roc_expression *e, roc_rt_stream *stream);
+
+/* at_once.c */
+/* Computes an operation whose operands are host arrays in memory, or numbers, and whose result is a new
+ * host array of few elements, by code that is known, on the calling thread, if that can be.  False:
+ * nothing has happened, and *out_key, unless it is 0, is to be noted when it has been computed. */
+bool roc_expression_run_at_once(const roc_expression_call *call, const roc_array *result,
+                                uint64_t *out_key);
+/* The kernel on top of the stack has just computed such an operation. */
+void roc_expression_note_code(lua_State *L, roc_operation *op, uint64_t key);
 
 /* expression.c.  For the specs: results of fewer elements are computed at once; gives what it
  * was. */

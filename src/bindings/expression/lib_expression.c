@@ -275,6 +275,8 @@ static int call_operation(lua_State *L) {
   check_open(L, &c);
   int at = lua_gettop(L);
   if (roc_array_size(result) == 0) return 1;
+  bool is_host = !c.owner && !may_wait;
+  if (is_host && roc_expression_run_at_once(&c.plain, result, &c.plain.key)) return 1;
   bool is_pending = may_wait && begin(L, c, device, result);
   lua_settop(L, at);
   if (is_pending) return 1;

@@ -151,6 +151,7 @@ bool roc_expression_run(lua_State *L, const roc_expression_call *c, roc_rt_devic
   push_kernel(L, c, loops, result->dtype, has_one_row);
   if (c->is_expression && roc_expression_changes() != before) return false;
   launch(L, c, device, stream, loops, &range, rows);
+  if (c->key != 0) roc_expression_note_code(L, c->op, c->key);
   return true;
 }
 

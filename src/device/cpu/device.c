@@ -156,6 +156,7 @@ const roc_device_ops roc_cpu_ops = {
     .copy = roc_cpu_queue_copy,
     .fill = roc_cpu_queue_fill,
     .launch = roc_cpu_queue_launch,
+    .run_at_once = roc_cpu_run_at_once,
     .host_call = roc_cpu_queue_host_call,
     .stream_wait = roc_cpu_queue_wait_for,
     .stamp = roc_cpu_queue_stamp,

@@ -360,34 +360,40 @@ static uint32_t choose_batch(const roc_dev_launch *launch, size_t group_bytes) {
 
 /* How many workgroups may be one: a long loop over work-items, which still asks often enough
  * whether it is to go on. */
-static uint32_t choose_merge(const roc_cpu_command *command) {
-  uint64_t steps = command->as.launch.module->item_steps, group_steps;
-  if (__builtin_mul_overflow(command->as.launch.items, steps ? steps : 1, &group_steps)) return 1;
+static uint32_t choose_merge(const roc_dev_module *module, uint64_t items) {
+  uint64_t steps = module->item_steps, group_steps;
+  if (__builtin_mul_overflow(items, steps ? steps : 1, &group_steps)) return 1;
   return group_steps < MERGE_STEPS ? (uint32_t)(MERGE_STEPS / group_steps) : 1;
+}
+
+/* Fills what a kernel is told, but for `batch`; gives the number of workgroups. */
+static uint64_t describe(roc_cpu_launch *info, const roc_device *device,
+                         const roc_dev_launch *launch) {
+  uint64_t total = 1;
+  *info = (roc_cpu_launch){.range = *launch->range,
+                           .wave_size = device->props.wavefront_size,
+                           .batch = 1,
+                           .fault = launch->fault,
+                           .print = launch->print};
+  for (int d = 0; d < 3; d++) {
+    info->groups[d] = roc_ndrange_groups(launch->range, d);
+    total *= info->groups[d];
+  }
+  info->merge = choose_merge(launch->module, roc_ndrange_local_items(launch->range));
+  return total;
 }
 
 static void describe_launch(roc_cpu_command *command, const roc_dev_launch *launch) {
   roc_dev_module *module = launch->module;
   const roc_ndrange *range = launch->range;
   roc_cpu_launch *info = &command->as.launch.info;
-  *info = (roc_cpu_launch){
-      .range = *range,
-      .wave_size = command->stream->base.device->props.wavefront_size,
-      .fault = launch->fault,
-      .print = launch->print,
-  };
-  command->total = 1;
-  for (int d = 0; d < 3; d++) {
-    info->groups[d] = roc_ndrange_groups(range, d);
-    command->total *= info->groups[d];
-  }
+  command->total = describe(info, command->stream->base.device, launch);
   command->as.launch.module = module;
   command->as.launch.items = roc_ndrange_local_items(range);
   size_t shared = round_up_64(module->static_shared_bytes) + range->dynamic_shared_bytes;
   shared = round_up_64(shared);
   size_t frame = module->frame_item_bytes * command->as.launch.items;
-  info->batch = module->has_batches ? choose_batch(launch, shared + frame) : 1;
-  info->merge = choose_merge(command);
+  if (module->has_batches) info->batch = choose_batch(launch, shared + frame);
   command->as.launch.frame_offset = shared * info->batch;
   command->as.launch.scratch_bytes =
       command->as.launch.frame_offset + module->frame_fixed_bytes + frame * info->batch;
@@ -464,4 +470,34 @@ roc_status roc_cpu_queue_launch(roc_dev_stream *base, const roc_dev_launch *laun
     roc_cpu_command_queue(command, out_ticket);
   }
   return ROC_OK;
+}
+
+/* ---- at once ------------------------------------------------------------- */
+
+static uint64_t go_on(roc_cpu_turn *base, uint64_t next) {
+  (void)next;
+  return base->budget;
+}
+
+/* It is known to be short, and needs no memory of its own. */
+static bool can_run_at_once(const roc_dev_launch *launch) {
+  roc_dev_module *module = launch->module;
+  uint64_t item_ps = atomic_load_explicit(&module->item_ps, memory_order_relaxed);
+  bool needs_memory =
+      module->static_shared_bytes || module->frame_fixed_bytes || module->frame_item_bytes;
+  if (item_ps == 0 || needs_memory || launch->range->dynamic_shared_bytes) return false;
+  uint64_t most = INLINE_NS * (uint64_t)1000 / item_ps, items = 1;
+  for (int d = 0; d < 3; d++) {
+    if (__builtin_mul_overflow(items, launch->range->grid[d], &items)) return false;
+  }
+  return items <= most;
+}
+
+bool roc_cpu_run_at_once(roc_device *device, const roc_dev_launch *launch) {
+  if (!can_run_at_once(launch)) return false;
+  roc_cpu_launch info;
+  roc_cpu_turn base = {FIRST_STEPS, go_on};
+  uint64_t total = describe(&info, device, launch);
+  launch->module->entry(launch->kernarg, &info, 0, total, NULL, NULL, &base);
+  return true;
 }

@@ -48,6 +48,7 @@ void roc_cpu_stream_interrupt(roc_dev_stream *stream);
 
 roc_status roc_cpu_queue_launch(roc_dev_stream *stream, const roc_dev_launch *launch,
                                 roc_ticket *out_ticket, roc_error *err);
+bool roc_cpu_run_at_once(roc_device *device, const roc_dev_launch *launch);
 roc_status roc_cpu_queue_copy(roc_dev_stream *stream, roc_devptr dst, roc_devptr src, size_t nbytes,
                               roc_copy_dir dir, roc_ticket *out_ticket, roc_error *err);
 roc_status roc_cpu_queue_fill(roc_dev_stream *stream, roc_devptr dst, const void *pattern,

@@ -101,3 +101,17 @@ roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launc
   roc_rt_unlock();
   return status;
 }
+
+bool roc_rt_launch_at_once(const roc_rt_kernel *kernel, const void *kernarg,
+                           const roc_ndrange *range) {
+  roc_device *driver = kernel->device->driver;
+  const roc_codeobj *object = kernel->object;
+  if (!driver->ops->run_at_once || object->has_fault || object->has_print) return false;
+  bool is_well = !atomic_load_explicit(&driver->is_lost, memory_order_relaxed);
+  if (!is_well || roc_rt_is_traced() || roc_rt_check_open(NULL) != ROC_OK) return false;
+  roc_dev_launch work = {.module = kernel->module,
+                         .kernarg = kernarg,
+                         .kernarg_bytes = object->kernarg_bytes,
+                         .range = range};
+  return driver->ops->run_at_once(driver, &work);
+}
