@@ -1,5 +1,5 @@
 /* The cuda driver when calls of the driver library fail: all functions, with all results, and our
- * own allocations.
+ * own allocations; and on a library that wants a launch's context current.
  *
  * The library is the stand-in of fake_cuda.h; ROCLUA_CUDA_LIBRARY names it.  Usage:
  * cuda_failures_test TEST; exit status 0 and "ok TEST", or a message and 1.  Without arguments lists
@@ -236,6 +236,40 @@ static void test_memory(void) {
   check_balance();
 }
 
+/* ---- launches of a library that wants their context ---- */
+
+/* A library that wants the context current for a launch, as older ones may, gets it so, and the
+ * thread's is as it was. */
+static void launch_in_context(bool has_other) {
+  open_device();
+  CUcontext context, theirs;
+  CHECK(roc_cuda.cuDevicePrimaryCtxRetain(&theirs, 1) == CUDA_SUCCESS);
+  roc_dev_stream *stream = new_stream();
+  roc_dev_module *module;
+  roc_ticket ticket;
+  OK(ops->module_load(device, &object, &module, &err));
+  OK(launch_on(stream, module, &line, 1, NULL, NULL, &ticket));
+  if (has_other) roc_cuda.cuCtxPushCurrent(theirs);
+  for (int i = 0; i < 3; i++) {
+    OK(launch_on(stream, module, &line, i, NULL, NULL, &ticket));
+    CHECK(roc_cuda.cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    CHECK(context == (has_other ? theirs : NULL));
+  }
+  await(stream, ticket);
+  if (has_other) roc_cuda.cuCtxPopCurrent(&context);
+  roc_cuda.cuDevicePrimaryCtxRelease(1);
+  ops->module_unload(device, module);
+  ops->stream_destroy(stream);
+  close_device();
+}
+
+static void test_launch_context(void) {
+  setenv("FAKE_CUDA_LAUNCH_CURRENT", "1", 1);
+  launch_in_context(false);
+  launch_in_context(true);
+  unsetenv("FAKE_CUDA_LAUNCH_CURRENT");
+}
+
 /* ---- the tests ---- */
 
 static const struct {
@@ -244,6 +278,7 @@ static const struct {
 } tests[] = {
     {"failures", test_failures},
     {"memory", test_memory},
+    {"launch_context", test_launch_context},
 };
 
 int main(int argc, char **argv) {

@@ -342,11 +342,27 @@ static void write_launch(const fake_cuda_launch *l, const unsigned char *argumen
   fclose(file);
 }
 
+/* A launch is one of its stream's context, whichever is current, or none.  FAKE_CUDA_LAUNCH_CURRENT:
+ * of the current one, and on its streams alone. */
+static CUresult begin_launch(CUstream stream) {
+  if (env_number("FAKE_CUDA_LAUNCH_CURRENT", 0)) {
+    CUresult result = begin_in_context(FAKE_cuLaunchKernel);
+    return result == CUDA_SUCCESS && !is_ours(stream) ? CUDA_ERROR_INVALID_HANDLE : result;
+  }
+  CUresult result = begin(FAKE_cuLaunchKernel);
+  CUcontext owner = is_stream(stream) ? stream->base.owner : NULL;
+  if (owner && is_sticky(result)) owner->error = result;
+  if (result != CUDA_SUCCESS) return result;
+  if (!owner) return CUDA_ERROR_INVALID_HANDLE;
+  return owner->refs == 0 ? CUDA_ERROR_INVALID_CONTEXT : owner->error;
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
                         void **params, void **extra) {
-  BEGIN_IN_CONTEXT(cuLaunchKernel);
-  bool is_valid = is_ours(stream) && !params && extra && gx && gy && gz && gx <= INT32_MAX &&
+  CUresult begun = begin_launch(stream);
+  if (begun != CUDA_SUCCESS) return end(begun);
+  bool is_valid = !params && extra && gx && gy && gz && gx <= INT32_MAX &&
                   gy <= 65535 && gz <= 65535 && bx && by && bz && bx * by * bz <= MAX_BLOCK &&
                   bz <= 64 && shared_bytes <= (unsigned)function->dynamic_bytes &&
                   extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER &&

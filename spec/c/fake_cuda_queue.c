@@ -112,7 +112,7 @@ op *add_op(CUstream stream, op_kind kind) {
   return o;
 }
 
-static bool is_stream(CUstream stream) {
+bool is_stream(CUstream stream) {
   return stream && stream->base.kind == FAKE_STREAM;
 }
 

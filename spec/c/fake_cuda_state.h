@@ -152,6 +152,7 @@ bool is_running(CUcontext owner);
 void drop_stream(CUstream s);
 op *add_op(CUstream stream, op_kind kind);
 /* A stream of the current context. */
+bool is_stream(CUstream stream);
 bool is_ours(CUstream stream);
 
 #endif

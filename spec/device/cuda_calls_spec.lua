@@ -18,6 +18,7 @@ local titles = {
   lazy = "queues by one call, records events for waits and queries alone, sleeps in long waits",
   idle = "unloads and frees page-locked memory when the GPU is idle, on a thread of its own",
   contexts = "leaves every thread's context as it was",
+  launch_context = "makes its context current for launches where the library wants it",
   adopted = "queues on another library's stream, in one order, and leaves it open",
   times = "gives the times of events on one scale",
   failures = "survives any result of any function of the library",

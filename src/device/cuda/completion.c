@@ -199,10 +199,12 @@ void roc_cuda_check_in_passing(roc_cuda_stream *stream) {
   roc_ticket issued = atomic_load_explicit(&stream->issued, memory_order_relaxed);
   if (issued - stream->checked < ROC_CUDA_CHECK_EVERY) return;
   stream->checked = issued;
+  bool entered = roc_cuda_enter(roc_cuda_owner(stream));
   pthread_mutex_lock(&stream->lock);
   /* A failure is seen again by the next question. */
   if (record(stream, issued) == CUDA_SUCCESS) advance(stream);
   pthread_mutex_unlock(&stream->lock);
+  roc_cuda_leave(entered);
 }
 
 bool roc_cuda_has_room(roc_dev_stream *base, const roc_dev_module *module, uint32_t kernarg_bytes,

@@ -63,7 +63,8 @@ typedef struct roc_cuda_device {
   /* Those that did not wait for the pool's first block: see memory.c. */
   CUdeviceptr first_blocks[ROC_CUDA_FIRST_BLOCKS];
   uint32_t first_block_count;
-  bool is_alone;        /* the program sees no other GPU */
+  bool is_alone;            /* the program sees no other GPU */
+  bool launches_in_context; /* the library wants the context current: see launch.c */
   bool may_last;        /* the GPU was given what an allocation could wait for: not only copies */
   uint32_t alloc_epoch; /* counts them */
   uint32_t default_shared_bytes; /* of a workgroup, dynamic and static, without the opt-in */
@@ -184,7 +185,7 @@ roc_status roc_cuda_fail(roc_cuda_device *device, CUresult result, const char *w
 /* The next ticket, of work that has been handed to the library; of a launch (NULL: other work) it
  * keeps what errors have to name. */
 roc_ticket roc_cuda_issue(roc_cuda_stream *stream, const roc_dev_launch *launch);
-/* After a launch, now and then: an event, and a look at what is done.  Context current. */
+/* After a launch, now and then: an event, and a look at what is done. */
 void roc_cuda_check_in_passing(roc_cuda_stream *stream);
 /* Whether the ticket is complete.  Asks the device, no lock held. */
 bool roc_cuda_has_done(roc_cuda_stream *stream, roc_ticket ticket);

@@ -15,6 +15,22 @@ static roc_status fail_launch(roc_cuda_stream *stream, CUresult result, roc_erro
   return roc_cuda_fail(roc_cuda_owner(stream), result, "a kernel is not queued", err);
 }
 
+/* ---- the context -------------------------------------------------------------- */
+
+/* The library takes the context of a launch from its stream, whichever is the thread's, or none: so
+ * does driver 580.  One that does not says so at the first launch. */
+static bool says_other_context(CUresult result) {
+  return result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* What a launch has to do first, or the handle of another's stream, which may stand for a stream of
+ * the current context, needs the context. */
+static bool needs_context(const roc_cuda_stream *stream, const roc_dev_launch *launch) {
+  const roc_cuda_device *device = roc_cuda_owner(stream);
+  return device->launches_in_context || stream->is_foreign || launch->print || !stream->counter ||
+         (launch->fault && !stream->slots.targets) || stream->alloc_epoch != device->alloc_epoch;
+}
+
 /* ---- what a stream's launches share: context current ------------------------ */
 
 static roc_status take_zeroed(roc_cuda_stream *stream, size_t nbytes, CUdeviceptr *out_ptr,
@@ -87,8 +103,10 @@ static roc_status fail_registers(const roc_dev_launch *launch, roc_error *err) {
 /* Once for each function: more shared memory than every launch gets has to be asked for. */
 static roc_status opt_in(roc_cuda_device *device, roc_dev_module *module, roc_error *err) {
   int most = (int)(device->base.props.shared_bytes - module->shared_bytes);
+  bool entered = roc_cuda_enter(device);
   CUresult result = roc_cuda.cuFuncSetAttribute(
       module->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most);
+  roc_cuda_leave(entered);
   if (result != CUDA_SUCCESS) {
     return roc_cuda_fail(device, result, "a kernel is not given its shared memory", err);
   }
@@ -112,31 +130,41 @@ static void put_arguments(arguments *a, const roc_dev_launch *launch,
   a->nbytes += sizeof *hidden;
 }
 
+static CUresult call_library(const roc_cuda_stream *stream, const roc_dev_module *module,
+                             const roc_nvptx_shape *shape, uint32_t shared, arguments *a) {
+  const uint32_t *blocks = shape->blocks, *threads = shape->threads;
+  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, a->block, CU_LAUNCH_PARAM_BUFFER_SIZE,
+                   &a->nbytes, CU_LAUNCH_PARAM_END};
+  return roc_cuda.cuLaunchKernel(module->function, blocks[0], blocks[1], blocks[2], threads[0],
+                                 threads[1], threads[2], shared, stream->handle, NULL, extra);
+}
+
 static roc_status submit(roc_cuda_stream *stream, const roc_dev_launch *launch,
                          roc_nvptx_hidden *hidden, const roc_nvptx_shape *shape, roc_error *err) {
   roc_cuda_device *device = roc_cuda_owner(stream);
   roc_dev_module *module = launch->module;
-  const uint32_t *blocks = shape->blocks, *threads = shape->threads;
   uint32_t shared = roc_nvptx_shared_bytes(module->object, launch->range->dynamic_shared_bytes);
   if (shared + module->shared_bytes > device->default_shared_bytes && !module->has_opt_in) {
     ROC_TRY(opt_in(device, module, err));
   }
   arguments a;
   put_arguments(&a, launch, hidden);
-  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, a.block, CU_LAUNCH_PARAM_BUFFER_SIZE, &a.nbytes,
-                   CU_LAUNCH_PARAM_END};
-  CUresult result =
-      roc_cuda.cuLaunchKernel(module->function, blocks[0], blocks[1], blocks[2], threads[0],
-                              threads[1], threads[2], shared, stream->handle, NULL, extra);
+  CUresult result = call_library(stream, module, shape, shared, &a);
+  if (says_other_context(result) && !device->launches_in_context) {
+    bool entered = roc_cuda_enter(device);
+    result = call_library(stream, module, shape, shared, &a);
+    roc_cuda_leave(entered);
+    device->launches_in_context = entered && result == CUDA_SUCCESS;
+  }
   device->may_last = true;
   if (result == CUDA_SUCCESS) return ROC_OK;
   if (result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) return fail_registers(launch, err);
   return fail_launch(stream, result, err);
 }
 
-static roc_status launch_current(roc_cuda_stream *stream, const roc_dev_launch *launch,
-                                 roc_nvptx_hidden *hidden, const roc_nvptx_shape *shape,
-                                 roc_error *err) {
+static roc_status launch_prepared(roc_cuda_stream *stream, const roc_dev_launch *launch,
+                                  roc_nvptx_hidden *hidden, const roc_nvptx_shape *shape,
+                                  roc_error *err) {
   if (!stream->counter) ROC_TRY(take_zeroed(stream, COUNTER_BYTES, &stream->counter, err));
   ROC_TRY(roc_cuda_stream_ready(stream, err));
   hidden->counter = stream->counter;
@@ -168,12 +196,11 @@ roc_status roc_cuda_launch(roc_dev_stream *base, const roc_dev_launch *launch,
   if (roc_ndrange_local_items(launch->range) > launch->module->max_workgroup) {
     return fail_registers(launch, err);
   }
-  bool entered = roc_cuda_enter(roc_cuda_owner(stream));
-  roc_status status = launch_current(stream, launch, &hidden, &shape, err);
-  if (status == ROC_OK) {
-    *out_ticket = roc_cuda_issue(stream, launch);
-    roc_cuda_check_in_passing(stream);
-  }
+  bool entered = needs_context(stream, launch) && roc_cuda_enter(roc_cuda_owner(stream));
+  roc_status status = launch_prepared(stream, launch, &hidden, &shape, err);
   roc_cuda_leave(entered);
-  return status;
+  ROC_TRY(status);
+  *out_ticket = roc_cuda_issue(stream, launch);
+  roc_cuda_check_in_passing(stream);
+  return ROC_OK;
 }
