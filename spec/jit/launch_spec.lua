@@ -57,6 +57,82 @@ devices.each(function(device)
       assert.same({ 101, 202, 0, 0, 0 }, y:totable())
     end)
 
+    it("of the arrays of the last one reads scalars and memory again", function()
+      local k = roc.kernel(function(x, y, n) y[n] = y[n] + x[1] * n end):forall(1)
+      local x, y = roc.to_device(roc.ones(4)), roc.to_device(roc.zeros(4))
+      for n = 1, 4 do k(x, y, n) end
+      k(x, y, 2)
+      x[1] = 10
+      k(x, y, 1)
+      assert.same({ 11, 4, 3, 4 }, y:copy_to_host():totable())
+      k(y, x, 1)
+      k(y, x, 1)
+      assert.same({ 32, 1, 1, 1 }, x:copy_to_host():totable())
+    end)
+
+    it("sees that a scalar has another type, and an array another place or shape", function()
+      local k = roc.kernel(function(x, y, n)
+        y[1] = y[1] + x[1] * 1000 + #x * 100 + n * 2
+      end):forall(1)
+      local whole, y = roc.to_device(roc.range(1, 9)), roc.to_device(roc.zeros(1))
+      local function run(x, n)
+        k(x, y, n)
+        k(x, y, n)
+        local got = y[1]
+        y[1] = 0
+        return got
+      end
+      assert.equal(2 * (1000 + 900 + 6), run(whole, 3))
+      assert.equal(2 * (1000 + 900 + 3), run(whole, 1.5))
+      assert.equal(2 * (1000 + 900) + 2.0 ^ 42, run(whole, 1 << 40))
+      assert.equal(2 * (4000 + 300 + 6), run(whole:slice(1, 4, 6), 3))
+      assert.equal(2 * (5000 + 300 + 6), run(whole:slice(1, 5, 7), 3))
+      assert.equal(2 * (5000 + 200 + 6), run(whole:slice(1, 5, 7, 2), 3))
+      assert.equal(2 * (5000 + 200 + 6), run(whole:slice(1, 5, 6), 3))
+      local z = roc.to_device(roc.full(9, 7))
+      assert.equal(2 * (7000 + 900 + 6), run(z, 3))
+      z:close()
+      for n = 1, 3 do
+        local other <close> = roc.to_device(roc.full(n, n, n == 2 and "int32" or "float64"))
+        assert.equal(2 * (n * 1000 + n * 100 + 6), run(other, 3))
+      end
+      assert.equal(2 * (7000 + 200 + 2), run(roc.to_device(roc.full(2, 7)), 1))
+    end)
+
+    it("copies host arrays each time, and sees where device arrays overlap", function()
+      local add = roc.kernel(function(x, y)
+        for i = 1, #x do y[i] = y[i] + x[i] end
+      end):forall(1)
+      local x, y = roc.ones(3), roc.zeros(3)
+      for _ = 1, 3 do
+        add(x, y)
+        x[1] = x[1] + 1
+      end
+      assert.same({ 6, 3, 3 }, y:totable())
+      local d = roc.to_device(roc.array({ 1, 2, 3, 4 }, "float64"))
+      local low, high = d:slice(1, 1, 3), d:slice(1, 2, 4)
+      add(roc.to_device(x), high)
+      assert.same({ 1, 6, 4, 5 }, d:copy_to_host():totable())
+      add(low, high)
+      add(low, high)
+      assert.same({ 1, 8, 19, 35 }, d:copy_to_host():totable())
+    end)
+
+    it("reads captured values between launches of the same arrays", function()
+      local scale, base = 2, roc.to_device(roc.full(1, 100))
+      local k = roc.kernel(function(y) y[1] = y[1] * scale + base[1] end):forall(1)
+      local y = roc.to_device(roc.ones(1))
+      local seen = {}
+      for i = 1, 6 do
+        if i == 3 then scale = 3 end
+        if i == 4 then scale = 0.5 end
+        if i == 5 then base = roc.to_device(roc.full(1, 1000)) end
+        k(y)
+        seen[i] = y[1]
+      end
+      assert.same({ 102, 304, 1012, 606, 1303, 1651.5 }, seen)
+    end)
+
     it("can be kept when its kernel is not", function()
       local launch = ids_kernel()[{ 1, 4 }]
       collectgarbage()

@@ -68,6 +68,47 @@ void roc_jit_classify(roc_jit_value *value, roc_arg_type *out) {
   }
 }
 
+void roc_jit_see(const roc_jit_value *value, roc_jit_seen *out) {
+  const roc_array *a = value->array;
+  out->rank = 0;
+  if (!a || !a->buffer) return;
+  *out = (roc_jit_seen){.buffer = a->buffer,
+                        .address = roc_buffer_devptr(a->buffer),
+                        .offset = a->offset,
+                        .shift = value->shift,
+                        .dtype = a->dtype,
+                        .rank = a->rank,
+                        .is_host_memory = value->is_host_memory,
+                        .begin = value->begin,
+                        .end = value->end};
+  for (uint32_t d = 0; d < a->rank; d++) {
+    out->extents[d] = a->extents[d];
+    out->strides[d] = a->strides[d];
+  }
+}
+
+static bool is_scalar_seen(const roc_jit_seen *seen, const roc_arg_type *cls,
+                           const roc_jit_value *value) {
+  roc_arg_type now;
+  if (seen->rank != 0) return false;
+  classify_scalar(value, &now);
+  return memcmp(&now, cls, sizeof now) == 0;
+}
+
+bool roc_jit_is_seen(const roc_jit_seen *seen, const roc_arg_type *cls, roc_jit_value *value) {
+  const roc_array *a = value->array;
+  if (!a) return is_scalar_seen(seen, cls, value);
+  if (a->rank != seen->rank || a->buffer != seen->buffer || a->dtype != seen->dtype) return false;
+  if (roc_buffer_devptr(a->buffer) != seen->address || a->offset != seen->offset) return false;
+  if (value->shift != seen->shift || value->is_host_memory != seen->is_host_memory) return false;
+  for (uint32_t d = 0; d < a->rank; d++) {
+    if (a->extents[d] != seen->extents[d] || a->strides[d] != seen->strides[d]) return false;
+  }
+  value->begin = seen->begin;
+  value->end = seen->end;
+  return true;
+}
+
 void roc_jit_mark_aliases(const roc_jit_value *values, uint32_t count, const uint8_t *written,
                           roc_arg_type *classes) {
   for (uint32_t i = 0; i < count; i++) {

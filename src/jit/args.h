@@ -31,6 +31,25 @@ void roc_jit_classify(roc_jit_value *value, roc_arg_type *out);
 void roc_jit_mark_aliases(const roc_jit_value *values, uint32_t count, const uint8_t *written,
                           roc_arg_type *classes);
 
+/* An array as a launch got it: all that its class and its bytes in the kernarg block depend on, and
+ * where it lies. */
+typedef struct roc_jit_seen {
+  const roc_buffer *buffer; /* compared, never followed: it may be gone, */
+  roc_devptr address;       /* and another lie there */
+  int64_t offset, shift;
+  roc_dtype dtype;
+  uint32_t rank; /* 0: no array */
+  bool is_host_memory;
+  roc_devptr begin, end;
+  int64_t extents[ROC_ARRAY_MAX_RANK], strides[ROC_ARRAY_MAX_RANK];
+} roc_jit_seen;
+
+/* Of a classified value that has a buffer, or of a scalar. */
+void roc_jit_see(const roc_jit_value *value, roc_jit_seen *out);
+/* Whether that array comes again, or a scalar of the class: its class is `*cls`, and its place is
+ * noted.  False tells nothing. */
+bool roc_jit_is_seen(const roc_jit_seen *seen, const roc_arg_type *cls, roc_jit_value *value);
+
 /* Writes a value where the code object expects it.  Its class is the one the object was compiled
  * for. */
 void roc_jit_pack(const roc_arg_slot *slot, const roc_jit_value *value, unsigned char *block);

@@ -184,6 +184,7 @@ roc_status roc_jit_lower(roc_jit_kernel *kernel, roc_ir_module **out_module, roc
 roc_status roc_jit_compile_ir(roc_jit_kernel *k, roc_ir_module **out_module, roc_error *err) {
   roc_ir_module *module = NULL;
   bool changed;
+  k->has_seen = false;
   do { /* each round after the second can only add writes, so this ends */
     roc_ir_module_free(module);
     module = NULL;

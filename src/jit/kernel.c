@@ -37,10 +37,11 @@ static bool allocate_state(roc_jit_kernel *k, roc_jit_program *p) {
   roc_arg_type *classes = roc_zalloc(n * sizeof *classes);
   uint8_t *written = roc_zalloc(n);
   bool *old_aliases = roc_zalloc(n * sizeof *old_aliases);
+  roc_jit_seen *seen = roc_zalloc(n * sizeof *seen);
   roc_rt_use *uses = roc_zalloc(n * sizeof *uses);
   unsigned char *key = roc_alloc(key_capacity(k, p));
-  if (!values || !classes || !written || !old_aliases || !uses || !key) {
-    void *blocks[] = {values, classes, written, old_aliases, uses, key};
+  if (!values || !classes || !written || !old_aliases || !seen || !uses || !key) {
+    void *blocks[] = {values, classes, written, old_aliases, seen, uses, key};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) roc_free(blocks[i]);
     return false;
   }
@@ -49,9 +50,10 @@ static bool allocate_state(roc_jit_kernel *k, roc_jit_program *p) {
   k->classes = classes;
   k->written = written;
   k->old_aliases = old_aliases;
+  k->seen = seen;
   k->uses = uses;
   k->key = key;
-  k->knows_written = k->has_classes = false;
+  k->knows_written = k->has_classes = k->has_seen = k->has_packed = false;
   k->program = p;
   return true;
 }
@@ -67,8 +69,8 @@ static void free_state(roc_jit_kernel *k) {
   k->nspecs = 0;
   k->last = NULL;
   roc_jit_later_free(k->later, k->program);
-  void *blocks[] = {k->values, k->classes, k->written,  k->old_aliases,
-                    k->uses,   k->key,     k->later_key};
+  void *blocks[] = {k->values, k->classes, k->written, k->old_aliases,
+                    k->seen,   k->uses,    k->key,     k->later_key};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) roc_free(blocks[i]);
 }
 
@@ -132,6 +134,7 @@ void roc_jit_kernel_classify(roc_jit_kernel *k) {
   for (uint32_t i = 0; i < n; i++) roc_jit_classify(&k->values[i], &k->classes[i]);
   roc_jit_mark_aliases(k->values, n, k->written, k->classes);
   k->has_classes = true;
+  k->has_seen = false;
 }
 
 static unsigned char *put_scalar(unsigned char *at, const roc_jit_scalar *s) {
@@ -183,9 +186,13 @@ static bool has_exact_workgroup(roc_jit_kernel *k, const roc_rt_device *device,
 
 enum { EXACT_WORKGROUP = 1u << 31 }; /* beside the device's index */
 
+static uint32_t key_index(const roc_jit_kernel *k, const roc_rt_device *device) {
+  return roc_rt_device_index(device) | (k->is_exact ? EXACT_WORKGROUP : 0);
+}
+
 static void make_key(roc_jit_kernel *k, const roc_rt_device *device) {
   unsigned char *at = k->key;
-  uint32_t index = roc_rt_device_index(device) | (k->is_exact ? EXACT_WORKGROUP : 0);
+  uint32_t index = key_index(k, device);
   memcpy(at, &index, sizeof index);
   at += sizeof index;
   size_t nbytes = (k->nparams + k->program->narrays) * sizeof *k->classes;
@@ -211,6 +218,36 @@ static roc_jit_spec *find_spec(roc_jit_kernel *k) {
     if (k->specs[i]->hash == hash && has_key(k->specs[i], k)) return k->specs[i];
   }
   return NULL;
+}
+
+/* ---- the values of the last launch ---- */
+
+static bool has_scalars_of(roc_jit_kernel *k, const roc_jit_spec *spec) {
+  if (k->program->nscalars == 0) return true;
+  size_t before = sizeof(uint32_t) + (k->nparams + k->program->narrays) * sizeof *k->classes;
+  uint32_t nbytes = roc_jit_kernel_scalar_key(k, k->key + before);
+  return spec->key_bytes == before + nbytes &&
+         memcmp(spec->key + before, k->key + before, nbytes) == 0;
+}
+
+/* Whether the values have the key of the last launch, seen without classifying them. */
+static bool is_as_last(roc_jit_kernel *k, const roc_rt_device *device) {
+  const roc_jit_spec *spec = k->last;
+  if (!spec || !k->has_seen) return false;
+  uint32_t n = k->nparams + k->program->narrays, index = key_index(k, device);
+  if (memcmp(spec->key, &index, sizeof index) != 0) return false;
+  copy_captured_arrays(k);
+  for (uint32_t i = 0; i < n; i++) {
+    if (!roc_jit_is_seen(&k->seen[i], &k->classes[i], &k->values[i])) return false;
+  }
+  return has_scalars_of(k, spec);
+}
+
+static void see_values(roc_jit_kernel *k) {
+  uint32_t n = k->nparams + k->program->narrays;
+  for (uint32_t i = 0; i < n; i++) roc_jit_see(&k->values[i], &k->seen[i]);
+  k->has_seen = true;
+  k->has_packed = false;
 }
 
 /* ---- making a specialisation ---- */
@@ -378,18 +415,24 @@ static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_sp
   return status;
 }
 
+static roc_status select_afresh(roc_jit_kernel *k, roc_rt_device *device, roc_error *err) {
+  roc_jit_kernel_classify(k);
+  make_key(k, device);
+  roc_jit_spec *spec = find_spec(k);
+  roc_str_clear(&k->diagnostics);
+  if (!spec) ROC_TRY(make_spec(k, device, &spec, err));
+  k->last = spec;
+  see_values(k);
+  return ROC_OK;
+}
+
 roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
                                  const roc_jit_launch *launch, roc_jit_spec **out_spec,
                                  roc_error *err) {
   kernel->is_exact = has_exact_workgroup(kernel, device, launch);
-  roc_jit_kernel_classify(kernel);
-  make_key(kernel, device);
-  roc_jit_spec *spec = find_spec(kernel);
-  roc_str_clear(&kernel->diagnostics);
-  if (!spec) ROC_TRY(make_spec(kernel, device, &spec, err));
-  spec->last_use = ++kernel->clock;
-  kernel->last = spec;
-  *out_spec = spec;
+  if (!is_as_last(kernel, device)) ROC_TRY(select_afresh(kernel, device, err));
+  kernel->last->last_use = ++kernel->clock;
+  *out_spec = kernel->last;
   return ROC_OK;
 }
 
@@ -430,6 +473,7 @@ static bool end_later(roc_jit_kernel *k, roc_rt_device *device) {
 bool roc_jit_kernel_is_ready(roc_jit_kernel *kernel, roc_rt_device *device,
                              const roc_jit_launch *launch) {
   kernel->is_exact = has_exact_workgroup(kernel, device, launch);
+  if (is_as_last(kernel, device)) return true;
   roc_jit_kernel_classify(kernel);
   make_key(kernel, device);
   if (find_spec(kernel)) return true;
@@ -489,29 +533,46 @@ static uint32_t choose_items(const roc_jit_spec *spec, const roc_jit_launch *lau
   return spec->facts->pick_workgroup(&footprint, spec->max_workgroup);
 }
 
-roc_status roc_jit_spec_queue(const roc_jit_spec *spec, const roc_jit_values *values,
-                              roc_rt_stream *stream, const roc_jit_launch *launch,
-                              roc_ticket *out_ticket, roc_error *err) {
-  const roc_codeobj *object = spec->object;
-  if (values->count != object->nargs) {
-    return roc_fail(err, ROC_INTERNAL, "kernel '%s' was compiled for %u arguments and gets %u",
-                    values->name, object->nargs, values->count);
-  }
-  for (uint32_t i = 0; i < values->count; i++) {
-    roc_jit_pack(&object->args[i], &values->items[i], values->block);
-  }
+/* `values` are in their block and listed as uses. */
+static roc_status queue(const roc_jit_spec *spec, const roc_jit_values *values, uint32_t nuses,
+                        roc_rt_stream *stream, const roc_jit_launch *launch, roc_ticket *out_ticket,
+                        roc_error *err) {
   roc_ndrange range = launch->range;
   range.local[0] = choose_items(spec, launch);
   roc_rt_launch work = {.kernel = spec->loaded,
                         .kernarg = values->block,
-                        .kernarg_bytes = object->kernarg_bytes,
+                        .kernarg_bytes = spec->object->kernarg_bytes,
                         .range = &range,
                         .uses = values->uses,
-                        .nuses = list_uses(values, object, launch->uses_all),
+                        .nuses = nuses,
                         .is_ordered = launch->is_ordered,
                         .file = launch->file,
                         .line = launch->line};
   return roc_rt_launch_queue(stream, &work, out_ticket, err);
+}
+
+static roc_status check_count(const roc_jit_spec *spec, const roc_jit_values *values,
+                              roc_error *err) {
+  if (values->count == spec->object->nargs) return ROC_OK;
+  return roc_fail(err, ROC_INTERNAL, "kernel '%s' was compiled for %u arguments and gets %u",
+                  values->name, spec->object->nargs, values->count);
+}
+
+/* All, or the scalars alone. */
+static void pack(const roc_jit_spec *spec, const roc_jit_values *values, bool has_arrays) {
+  for (uint32_t i = 0; i < values->count; i++) {
+    if (has_arrays && values->items[i].array) continue;
+    roc_jit_pack(&spec->object->args[i], &values->items[i], values->block);
+  }
+}
+
+roc_status roc_jit_spec_queue(const roc_jit_spec *spec, const roc_jit_values *values,
+                              roc_rt_stream *stream, const roc_jit_launch *launch,
+                              roc_ticket *out_ticket, roc_error *err) {
+  ROC_TRY(check_count(spec, values, err));
+  pack(spec, values, false);
+  uint32_t nuses = list_uses(values, spec->object, launch->uses_all);
+  return queue(spec, values, nuses, stream, launch, out_ticket, err);
 }
 
 bool roc_jit_spec_run_at_once(const roc_jit_spec *spec, const roc_jit_value *values, uint32_t count,
@@ -537,7 +598,12 @@ roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spe
       .count = narrays + roc_jit_kernel_hidden(kernel, kernel->values + narrays),
       .block = kernel->block,
       .uses = kernel->uses};
-  return roc_jit_spec_queue(spec, &values, stream, launch, out_ticket, err);
+  ROC_TRY(check_count(spec, &values, err));
+  bool has_arrays = kernel->has_packed && !launch->has_moved;
+  pack(spec, &values, has_arrays);
+  if (!has_arrays) kernel->nuses = list_uses(&values, spec->object, launch->uses_all);
+  kernel->has_packed = !launch->has_moved;
+  return queue(spec, &values, kernel->nuses, stream, launch, out_ticket, err);
 }
 
 /* ---- inspecting ---- */

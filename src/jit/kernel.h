@@ -3,7 +3,8 @@
  * A launch fills the values of the explicit arguments and of the captures, selects the
  * specialisation for them (compiled on first use), and queues it.  Selecting compares a short key
  * of classes and constants: the last one used first, then all of at most ROC_JIT_MAX_SPECS; the
- * least recently used makes room. Belongs to one Lua state; one thread at a time. */
+ * least recently used makes room.  A launch of the arrays of the last one, with scalars of the same
+ * classes, takes its specialisation and the bytes of its arrays. Belongs to one Lua state; one thread at a time. */
 #ifndef ROC_JIT_KERNEL_H
 #define ROC_JIT_KERNEL_H
 
@@ -53,6 +54,9 @@ typedef struct roc_jit_kernel {
   bool *old_aliases;     /* scratch of the compiler, likewise */
   bool knows_written;    /* false: all are taken for written */
   bool has_classes;      /* `classes` are those of a launch or a signature */
+  roc_jit_seen *seen;    /* likewise: the values of the launch that `last` was selected for, */
+  bool has_seen;         /* whose classes are `classes` */
+  bool has_packed;       /* `block` has the arrays of `seen`, for `last`, and `uses` lists them */
   bool is_exact;         /* the last launch's workgroup is the promised one, and its code knows */
   const roc_rt_device *asked; /* the last device of which was found out: */
   bool asked_takes_exact;     /* its code may know that */
@@ -70,6 +74,7 @@ typedef struct roc_jit_kernel {
   unsigned char *block; /* kernarg of the current launch */
   uint32_t block_capacity;
   roc_rt_use *uses;                /* nparams + narrays */
+  uint32_t nuses;                  /* of them, in the last launch */
   roc_str hints[ROC_JIT_HINTS];    /* of each kind the first one found by a compile; "": none */
   bool is_hint_new[ROC_JIT_HINTS]; /* not yet given as a warning */
   roc_str diagnostics;             /* of the last compile that failed, whole */
@@ -80,6 +85,7 @@ typedef struct roc_jit_launch {
   bool is_local_free; /* the launch names no workgroup: `local` may be replaced by a better one */
   bool is_ordered;    /* as of a roc_rt_launch */
   bool uses_all;      /* a fault is told of by all its arrays, also those that it does not touch */
+  bool has_moved;     /* an array lies elsewhere than when the specialisation was selected */
   const char *file;   /* the launch's place, for faults; lives as long as the process */
   uint32_t line;
 } roc_jit_launch;

@@ -73,6 +73,8 @@ void roc_buffer_observe_writes(roc_write_hook hook, void *ud);
  * it that nothing reads or writes the memory before, and that no queued work holds it last. */
 void roc_buffer_set_pending(roc_buffer *buffer, void *pending, void (*release)(void *pending));
 void *roc_buffer_pending(const roc_buffer *buffer);
+/* It is memory of the device, and nothing is pending in it or reads it. */
+bool roc_buffer_is_settled(const roc_buffer *buffer, const roc_rt_device *device);
 /* How many pending ones read the memory; `change` is added. */
 uint32_t roc_buffer_readers(const roc_buffer *buffer);
 void roc_buffer_count_readers(roc_buffer *buffer, int change);

@@ -159,6 +159,11 @@ static bool read_arg(lua_State *L, reader *r, int idx) {
   }
   const roc_array *a = &array->array;
   if (!a->buffer) bad_argument(L, r, "the array is closed");
+  if (roc_buffer_is_settled(a->buffer, r->device)) { /* as nearly always */
+    v->array = a;
+    declare(L, r, v);
+    return true;
+  }
   if (!(mode && mode->is_new) && evaluate(L, r, a)) return false;
   v->array = a;
   declare(L, r, v);

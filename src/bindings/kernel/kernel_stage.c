@@ -182,9 +182,11 @@ static roc_status await_hosts(run *r) {
 
 static roc_status run_with_hosts(run *r, const roc_jit_launch *launch) {
   roc_ticket ticket = 0;
+  roc_jit_launch staged = *launch;
+  staged.has_moved = true;
   ROC_TRY(await_hosts(r));
   ROC_TRY(stage_in(r));
-  ROC_TRY(roc_jit_kernel_launch(r->box->kernel, r->spec, r->stream, launch, &ticket, r->err));
+  ROC_TRY(roc_jit_kernel_launch(r->box->kernel, r->spec, r->stream, &staged, &ticket, r->err));
   if (r->box->ndirect > 0) mark_mirrors(r);
   bool failed = false;
   roc_status status = roc_rt_stream_wait_launch(r->stream, ticket, &failed, r->err);

@@ -51,10 +51,9 @@ const char *roc_launch_place(lua_State *L, uint32_t *out_line) {
   lua_Debug ar;
   *out_line = 0;
   for (int level = 1; level <= MAX_LEVELS && lua_getstack(L, level, &ar); level++) {
-    if (!lua_getinfo(L, "S", &ar) || *ar.what == 'C') continue;
+    if (!lua_getinfo(L, "Sl", &ar) || *ar.what == 'C') continue;
     const place *here = find(&ar);
-    if (here && here->is_library) continue;
-    if (!lua_getinfo(L, "l", &ar) || ar.currentline < 0) continue;
+    if ((here && here->is_library) || ar.currentline < 0) continue;
     *out_line = (uint32_t)ar.currentline;
     return here ? here->name : "?";
   }

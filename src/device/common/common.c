@@ -15,7 +15,6 @@ static roc_status check_dimension(const roc_device_props *props, const roc_ndran
                                   uint32_t d, roc_error *err) {
   uint64_t items = range->grid[d];
   uint32_t local = range->local[d];
-  if (items == 1 && local == 1) return ROC_OK; /* most launches have one dimension */
   if (local == 0) {
     return roc_fail(err, ROC_INVALID, "workgroup size of dimension %" PRIu32 " is 0", d + 1);
   }
@@ -60,7 +59,7 @@ roc_status roc_device_check_range(const roc_device_props *props, const roc_ndran
   if (range->rank < 1 || range->rank > 3) {
     return roc_fail(err, ROC_INVALID, "a launch has 1 to 3 dimensions, not %" PRIu32, range->rank);
   }
-  for (uint32_t d = 0; d < 3; d++) ROC_TRY(check_dimension(props, range, d, err));
+  for (uint32_t d = 0; d < range->rank; d++) ROC_TRY(check_dimension(props, range, d, err));
   ROC_TRY(check_totals(props, range, err));
   uint32_t dynamic_bytes = range->dynamic_shared_bytes;
   uint64_t shared = ((uint64_t)static_shared_bytes + 63) / 64 * 64 + dynamic_bytes;

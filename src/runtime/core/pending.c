@@ -10,6 +10,11 @@ void *roc_buffer_pending(const roc_buffer *buffer) {
   return buffer->pending;
 }
 
+bool roc_buffer_is_settled(const roc_buffer *buffer, const roc_rt_device *device) {
+  return device && buffer->device == device && !buffer->pending &&
+         atomic_load_explicit(&buffer->nreaders, memory_order_relaxed) == 0;
+}
+
 uint32_t roc_buffer_readers(const roc_buffer *buffer) {
   return atomic_load_explicit(&buffer->nreaders, memory_order_relaxed);
 }
