@@ -201,3 +201,80 @@ describe("assigning by an array of places, on the host", function()
     assert.is_true(roc.array_equal(expected, a))
   end)
 end)
+
+describe("Selections in their usual forms", function()
+  -- What the code for all forms gives.
+  local function general(a, key) return getmetatable(a).select(a, key) end
+
+  local function text_of(why) return (tostring(why):gsub("_spec%.lua:%d+", "")) end
+
+  local function check(a, key)
+    local is_fine, expected = pcall(general, a, key)
+    local is_same, result = pcall(function() return a[key] end)
+    assert.equal(is_fine, is_same)
+    if not is_fine then
+      assert.equal(text_of(expected), text_of(result))
+    elseif type(expected) ~= "userdata" then
+      assert.equal(expected, result)
+    else
+      assert.same({ expected.shape, expected.dtype }, { result.shape, result.dtype })
+      assert.is_true(roc.array_equal(expected, result))
+      if type(key) == "table" then assert.same(expected.strides, result.strides) end
+    end
+  end
+
+  it("are views as they are by all forms", function()
+    local a = roc.range(1, 60):reshape(3, 4, 5)
+    local entries = { 1, 3, -1, 4, {}, { 1, 3 }, { 3, 1, -1 }, { 2, 3, 2 }, { 4, 3 }, { 1, 3, 0 },
+      { 2 }, { 1, 2, 1, 1 }, { 1.0, 2 }, { first = 1 }, { 2, 9 }, { 1, 3, 1 << 62 }, "x", 2.5 }
+    local rng = roc.rng(6)
+    for _ = 1, 400 do
+      local key = {}
+      for d = 1, 3 do
+        local at = rng:integers(1, #entries + 6, 1)[1]
+        key[d] = entries[at]
+      end
+      check(a, key)
+      check(a:transpose(), key)
+    end
+    for _, key in ipairs { {}, { 2 }, { nil, 2 }, { 1, 2, 3 }, { 1, 2, 3, 4 }, { x = 1 },
+      setmetatable({ 2 }, {}), { nil, nil, nil, { 1, 2 } }, { [2] = { 2, 3 } } } do
+      check(a, key)
+    end
+  end)
+
+  it("are elements as they are by all forms", function()
+    for _, dtype in ipairs { "int8", "float16", "float32", "int64", "bool" } do
+      local a = roc.rng(8):integers(0, 1, 20):astype(dtype):eval()
+      for _, from in ipairs { a, a:slice(1, 20, 1, -1), a:slice(1, 1, 20, 3) } do
+        local n = #from
+        for _, of in ipairs { "int64", "int32", "int8", "uint64", "float32" } do
+          check(from, roc.array({ 1, n, 3, 3, 2 }, of))
+          check(from, roc.array({ 1, n + 1 }, of))
+          check(from, roc.array({ 0, 1 }, of))
+        end
+        check(from, roc.array({}, "int64"))
+        check(from, roc.array({ { 1, 2 }, { 3, 1 } }, "int64"))
+        check(from, roc.range(1, n):slice(1, n, 1, -2))
+        check(from, roc.range(1, n):gt(n // 2))
+        check(from, roc.range(1, n):lt(0))
+        check(from, roc.ones(n + 1, "bool"))
+      end
+    end
+    local pending = roc.ones(8192, "float32") * 3
+    assert.equal(3, pending[roc.array({ 8192 }, "int64")][1])
+    assert.equal(8192, #(pending + 1)[pending:eq(3)])
+  end)
+
+  it("write through the views", function()
+    local a = roc.zeros({ 3, 4 }, "int32")
+    a[{ 2, { 2, 3 } }][1] = 5
+    a[{ { 3, 1, -1 }, 1 }][1] = 7
+    assert.same({ { 0, 0, 0, 0 }, { 0, 5, 0, 0 }, { 7, 0, 0, 0 } }, a:totable())
+    local kept = a[{ 2 }]
+    a = nil
+    collectgarbage()
+    assert.equal(5, kept[2])
+    assert.is_nil(a)
+  end)
+end)

@@ -198,6 +198,7 @@ static int call_metafield(lua_State *L, const char *name, int nresults) {
 }
 
 int roc_array_select(lua_State *L) {
+  if (roc_array_select_usual(L)) return 1;
   return call_metafield(L, "select", 1);
 }
 
