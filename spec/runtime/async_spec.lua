@@ -256,3 +256,36 @@ describe("on the cpu device", function()
     assert.equal(7, y[10])
   end)
 end)
+
+devices.each(function(device)
+  if device.kind == "sim" then return end
+  it("an element that is read tells what failed with it, and nothing else", function()
+    local y, z = roc.to_device(roc.zeros(100)), roc.to_device(roc.zeros(100))
+    for round = 1, 3 do
+      beyond:forall(100)(z)
+      fill:forall(100)(y, round) -- the last work of the stream has written y
+      assert.equal(round, y[50])
+      assert.is_truthy(fault(function() return z[1] end):find("1..100", 1, true))
+      assert.equal(1.0, z[2])
+      fill:forall(100)(z, 2)
+      beyond:forall(100)(y)
+      fault(function() return y[1] end)
+      assert.equal(1.0, y[2])
+      assert.equal(2.0, z[2])
+      roc.current_device():synchronize()
+    end
+  end)
+
+  it("an element is read before other work that its stream has after it", function()
+    local s <close> = roc.stream()
+    local y, z = roc.to_device(roc.zeros(100)), roc.to_device(roc.zeros(100))
+    for round = 1, 3 do
+      fill[{ 1, 128, s }](y, round)
+      fill[{ 1, 128, s }](z, round + 1)
+      assert.equal(round, y[100])
+      assert.equal(round + 1, z[1])
+      y:fill(9, s)
+      assert.equal(9, y[1])
+    end
+  end)
+end)

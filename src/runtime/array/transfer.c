@@ -485,9 +485,10 @@ static bool is_small_read(const roc_array *dst, const roc_array *src) {
          have_one_layout(dst, src);
 }
 
-/* A few bytes for the host.  Into memory of its own a driver may have to copy by way of another
- * thread; this is memory that the device writes. */
+/* A few bytes for the host, by the stream, and what its wait tells.  Into memory of its own a driver
+ * may have to copy by way of another thread; this is memory that the device writes. */
 static roc_status read_few(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
+                           roc_status (*wait)(roc_rt_stream *stream, roc_error *err),
                            roc_error *err) {
   void *room;
   roc_rt_device *device = stream->device;
@@ -507,7 +508,7 @@ static roc_status read_few(roc_rt_stream *stream, const roc_array *dst, const ro
   };
   status = queue_transfer(stream, &t, err);
   bool is_queued = status == ROC_OK;
-  if (is_queued) status = roc_rt_stream_synchronize(stream, err);
+  if (is_queued) status = wait(stream, err);
   if (is_queued && status != ROC_OK && status != ROC_FAULT) return status; /* it may still come */
   if (is_queued) {
     size_t begin = (size_t)dst->offset * roc_dtype_itemsize(dst->dtype);
@@ -517,6 +518,37 @@ static roc_status read_few(roc_rt_stream *stream, const roc_array *dst, const ro
   roc_rt_room_give_back(device, room);
   roc_rt_unlock();
   return status;
+}
+
+/* The stream, retained, whose last work is all that writes the buffer; NULL: there is none of the
+ * session on the buffer's device.  Lock held. */
+static roc_rt_stream *find_last_writer(const roc_rt_session *session, const roc_buffer *buffer) {
+  roc_rt_stream *found = NULL;
+  for (uint32_t i = 0, n = roc_buffer_count_uses(buffer); i < n; i++) {
+    const roc_rt_use_entry *use = &buffer->uses[i];
+    if (!use->last_write) continue;
+    bool is_last = use->stream->last_ticket == use->last_write;
+    if (found || !is_last || use->stream->session != session) return NULL;
+    if (use->stream->device != buffer->device) return NULL;
+    found = use->stream;
+  }
+  if (found) atomic_fetch_add_explicit(&found->refs, 1, memory_order_relaxed);
+  return found;
+}
+
+bool roc_rt_transfer_after_writer(roc_rt_session *session, const roc_array *dst,
+                                  const roc_array *src, roc_status *out_status, roc_error *err) {
+  roc_buffer *buffer = src->buffer;
+  if (!buffer->device || host_reaches(src) || !is_small_read(dst, src)) return false;
+  if (roc_buffer_count_uses(buffer) == 0 || roc_buffer_is_busy(dst->buffer, true)) return false;
+  roc_rt_lock();
+  roc_rt_stream *stream = find_last_writer(session, buffer);
+  roc_rt_unlock();
+  if (!stream) return false;
+  *out_status = read_few(stream, dst, src, roc_rt_stream_await_last, err);
+  roc_rt_stream_release(stream);
+  if (*out_status == ROC_OK) *out_status = roc_buffer_report(buffer, err);
+  return true;
 }
 
 /* From so many bytes on, threads of a device that uses the host's memory as it is share the work. */
@@ -555,7 +587,7 @@ roc_status roc_rt_transfer_now(roc_rt_session *session, const roc_array *dst, co
   roc_rt_stream *stream;
   ROC_TRY(roc_rt_transfer_stream(session, device, &stream, err));
   if (is_small_read(dst, src)) {
-    roc_status status = read_few(stream, dst, src, err);
+    roc_status status = read_few(stream, dst, src, roc_rt_stream_synchronize, err);
     roc_rt_stream_release(stream);
     return status;
   }

@@ -333,6 +333,8 @@ roc_status roc_rt_device_set_lost(roc_rt_device *device, const roc_rt_pending *w
  * on that device. */
 roc_status roc_rt_stream_await(roc_rt_stream *stream, roc_ticket ticket, roc_rt_session *waiter,
                                roc_error *err);
+/* Waits for the work queued last, and reports its fault alone. */
+roc_status roc_rt_stream_await_last(roc_rt_stream *stream, roc_error *err);
 /* Lock held. */
 void roc_rt_stream_release_locked(roc_rt_stream *stream);
 /* Waits until the driver takes the launch (NULL: other work) without waiting itself, which could

@@ -325,6 +325,19 @@ roc_status roc_rt_stream_wait_ticket(roc_rt_stream *stream, roc_ticket ticket, r
   return wait_and_report(stream, ticket, false, &failed, err);
 }
 
+roc_status roc_rt_stream_await_last(roc_rt_stream *stream, roc_error *err) {
+  roc_ticket ticket = roc_rt_stream_last(stream);
+  ROC_TRY(roc_rt_stream_await(stream, ticket, stream->session, err));
+  roc_status status = ROC_OK;
+  roc_rt_lock();
+  for (uint32_t i = 0; i < stream->nfaults && status == ROC_OK; i++) {
+    roc_rt_fault *fault = stream->faults[i];
+    if (fault->first <= ticket && ticket <= fault->last) status = report(fault, err);
+  }
+  roc_rt_unlock();
+  return status;
+}
+
 roc_ticket roc_rt_stream_last(roc_rt_stream *stream) {
   roc_rt_lock();
   roc_ticket ticket = stream->last_ticket;
