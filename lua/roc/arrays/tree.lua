@@ -692,30 +692,14 @@ function M.reduce_chunks(reduction, arrays, n, is_device)
   return results
 end
 
-local kept_marks, kept_parts = marks.new(), marks.new()
+local kept_marks = marks.new()
 local MOST_PARTS = 1 << 13 -- elements that are kept
 
--- Memory for the values of workgroups, for a field of a launch that names no stream: they share it,
--- which keeps their order.
+-- Memory for the values of workgroups, for a field of a launch that has marks and names no stream:
+-- such launches share it, which keeps their order.
 local function parts_of(f, dtype, count)
   if count > MOST_PARTS then return core.device_array(count, dtype) end
-  local life = core.device_life()
-  local fields = kept_parts[life]
-  if not fields then
-    fields = {}
-    kept_parts[life] = fields
-  end
-  local of_dtypes = fields[f]
-  if not of_dtypes then
-    of_dtypes = {}
-    fields[f] = of_dtypes
-  end
-  local parts = of_dtypes[dtype]
-  if not parts or #parts < count then
-    parts = core.device_array(math.max(count, 128), dtype)
-    of_dtypes[dtype] = parts
-  end
-  return parts
+  return marks.values(kept_marks, f, dtype, count)
 end
 
 -- One line in one launch of so many workgroups, on a GPU.  `run` makes it, of the arrays that the

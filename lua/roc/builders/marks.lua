@@ -45,20 +45,30 @@ end
 ---@return { marks: roc.DeviceArray, launch: integer } own `launch` is that of the launch before
 function M.prepare(kept, count) return find(kept, count) end
 
+local LEAST_VALUES = 128
+
 ---Values that the workgroups of the launch leave for each other.  They are kept like its marks: an
 ---array that is made for each launch would have to be another one while the last is in use.
----@param kept table of M.new, of which M.next gave marks for the launch
----@param count integer
+---@param kept table of M.new, which has marks for the launch
+---@param field any of which the values are: tells several arrays of one launch apart
 ---@param dtype roc.DType
+---@param count integer
+---@param is_exact? boolean there are as many; else there may be more
 ---@param stream? roc.Stream that the launch names
----@return roc.DeviceArray values as many as `count`
-function M.values(kept, count, dtype, stream)
+---@return roc.DeviceArray values
+function M.values(kept, field, dtype, count, is_exact, stream)
   local own = kept[stream or core.device_life()]
-  local values = own.values[dtype]
-  if not values or #values ~= count then
-    if values then values:close() end
-    values = core.device_array(count, dtype)
-    own.values[dtype] = values
+  local of_field = own.values[field]
+  if not of_field then
+    of_field = {}
+    own.values[field] = of_field
+  end
+  local values = of_field[dtype]
+  local fits = values and (#values == count or not is_exact and #values > count)
+  if not fits then
+    if values and is_exact then values:close() end -- else a launch to come may have them
+    values = core.device_array(is_exact and count or math.max(count, LEAST_VALUES), dtype)
+    of_field[dtype] = values
   end
   return values
 end

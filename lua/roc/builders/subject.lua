@@ -225,7 +225,7 @@ function Subject:marks(count, stream) return marks.next(self.marks_of, count, st
 
 ---Values for its workgroups, once there are marks for it.
 function Subject:values(count, dtype, stream)
-  return marks.values(self.marks_of, count, dtype, stream)
+  return marks.values(self.marks_of, 1, dtype, count, true, stream)
 end
 
 local MAX_RESULTS = 8
