@@ -209,6 +209,7 @@ describe("Operations on device arrays", function()
         set:forall(N, { stream = s })(x, 5)       -- after a copy for z, which is after u
         local p = roc.device_array(N, "float32")
         copy:forall(N, { stream = u })(p, z)
+        s:wait(roc.event():record(t))             -- the copy to o, which the script has queued
         set:forall(N, { stream = s })(y, 7)       -- after what reads it
         assert.equal(3, o[N])
         assert.equal(10, p[1])
