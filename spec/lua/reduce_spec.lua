@@ -151,6 +151,28 @@ devices.each(function(device)
       assert.same({ { 2.0 } }, host:totable())
     end)
 
+    it("writes into out at each of several calls of a kind", function()
+      local scale = 1
+      local sum = roc.reduce(function(a, b) return a + b * scale end, 100)
+      local x, outs = roc.to_device(roc.ones(5000, "int32")), {}
+      for i = 1, 6 do
+        if i == 5 then scale = 0 end
+        outs[i] = i % 3 == 0 and devices.zeros({ 1, 1 }, "int32") or devices.zeros(1, "int32")
+        assert.are.equal(outs[i], sum(x, { out = outs[i] }))
+        if i == 2 then assert.equal(5100, sum(x)) end
+      end
+      for i = 1, 6 do
+        assert.same({ i < 5 and 5100 or 100 }, outs[i]:ravel():copy_to_host():totable())
+      end
+      for _ = 1, 2 do -- the last of the elements
+        local part = x:slice(1, 5000, 5000)
+        scale = 1
+        sum(x, { out = part })
+        assert.equal(5100, part[1])
+        part[1] = 1
+      end
+    end)
+
     it("reduces along an axis", function()
       local composed, m = roc.reduce(compose), roc.range(1, 24):reshape(2, 3, 4)
       for i = 1, 2 do for j = 1, 3 do for k = 1,

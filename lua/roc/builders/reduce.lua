@@ -504,9 +504,13 @@ local function call(subject, array, opts, key)
 end
 
 -- A call for which there is a plan.
-local function call_again(plan, array)
+local function call_again(plan, array, out)
   local scope <close> = plan.device and support.scope(plan.device)
-  return value_of(plan, plan.dtype, array, plan.init)
+  if out == nil then
+    return value_of(plan, plan.dtype, array, plan.init)
+  end
+  run_all(plan, array, out.ndim == 1 and out or out:reshape(1), plan.init)
+  return out
 end
 
 ---Makes a reduction: `roc.reduce(f [, init])(array [, {init=, axis=, out=, stream=}])`.
@@ -528,10 +532,11 @@ local function reduce(f, init, opts)
   end
   local run, again = support.public(call), support.public(call_again)
   return support.built(function(array, call_opts)
-    local key = call_opts == nil and core.array_layouts({ array }, 1)
+    local is_plain, out = support.only_out(call_opts)
+    local key = is_plain and core.array_layouts({ array }, 1, out)
     local plan = key and subject:plan(key)
     if plan then
-      return again(plan, array)
+      return again(plan, array, out)
     end
     return run(subject, array, call_opts, key)
   end)
