@@ -31,6 +31,7 @@ const roc_target_facts roc_target_facts_cpu = {
         "and cpu:NAME of another processor that LLVM knows, such as znver3 or skylake-avx512",
     .has_open_names = true,
     .default_wavefront = 64,
+    .loops_over_items = true,
     .object_ending = ".o",
     .is_loaded_by_compiler = true,
     .asm_comment = "#",

@@ -90,6 +90,9 @@ typedef struct roc_target_facts {
   /* The size of a workgroup is read from memory; so code is made for the one that a kernel
    * promises, where a launch has it. */
   bool reads_workgroup_size;
+  /* A workgroup is loops over its work-items.  Where these meet at barriers the loops are many and
+   * short; so code is made for the workgroup that a launch has. */
+  bool loops_over_items;
   /* The wavefront of code that is compiled without a launch, where the wavefront is an option of
    * the compile; 0: each name has its own. */
   uint32_t default_wavefront;

@@ -215,6 +215,7 @@ typedef struct roc_ir_module {
   uint32_t workgroup[3]; /* promised bound per dimension, 0: none */
   /* Every workgroup is of that size (0: 1), in a grid of at most ROC_IR_EXACT_ITEMS. */
   bool is_workgroup_exact;
+  bool is_grid_whole;           /* and each of them has as many work-items */
   roc_vec(roc_ir_param) params; /* kernarg order: explicit, then hidden */
   roc_vec(roc_ir_array) arrays;
   roc_vec(roc_ir_var) vars;

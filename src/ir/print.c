@@ -91,7 +91,7 @@ static void print_head(printer *p) {
   if (m->workgroup[0] || m->workgroup[1] || m->workgroup[2]) {
     roc_str_printf(p->out, " workgroup %u %u %u", m->workgroup[0], m->workgroup[1],
                    m->workgroup[2]);
-    if (m->is_workgroup_exact) roc_str_puts(p->out, " exact");
+    if (m->is_workgroup_exact) roc_str_puts(p->out, m->is_grid_whole ? " exact whole" : " exact");
   }
   roc_str_putc(p->out, '\n');
 }

@@ -243,6 +243,7 @@ static void read_head(reader *r) {
   if (accept_word(r, "workgroup")) {
     for (int d = 0; d < 3; d++) m->workgroup[d] = read_u32(r);
     m->is_workgroup_exact = accept_word(r, "exact");
+    m->is_grid_whole = m->is_workgroup_exact && accept_word(r, "whole");
   }
   expect_line(r);
 }

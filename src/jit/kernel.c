@@ -25,9 +25,10 @@ static uint32_t count_values(const roc_jit_kernel *k, const roc_jit_program *p) 
   return k->nparams + p->narrays + p->nscalars;
 }
 
-/* Device, classes, and a byte with eight more for each scalar. */
+/* Device, workgroup, classes, and a byte with eight more for each scalar. */
 static size_t key_capacity(const roc_jit_kernel *k, const roc_jit_program *p) {
-  return 4 + sizeof(roc_arg_type) * (k->nparams + p->narrays) + 9 * (size_t)p->nscalars;
+  return 4 + sizeof k->exact + sizeof(roc_arg_type) * (k->nparams + p->narrays) +
+         9 * (size_t)p->nscalars;
 }
 
 /* The arrays whose sizes depend on the program; all or none. */
@@ -113,7 +114,8 @@ roc_status roc_jit_kernel_replace(roc_jit_kernel *kernel, roc_jit_program *progr
   memset(kernel->specs, 0, sizeof kernel->specs);
   kernel->later = NULL;
   kernel->later_key = NULL;
-  kernel->nspecs = 0;
+  kernel->nspecs = kernel->nsizes = 0;
+  kernel->never_meets = false;
   kernel->last = NULL;
   kernel->ndropped++;
   free_state(&old);
@@ -167,21 +169,79 @@ uint32_t roc_jit_kernel_scalar_key(const roc_jit_kernel *k, unsigned char *out) 
 /* Code for AMD GPUs reads a workgroup's size from memory, and multiplies by it: not where it is the
  * promised one, as it nearly always is, and the grid is not huge. A size that the launch leaves open
  * is not known yet. */
-static bool has_exact_workgroup(roc_jit_kernel *k, const roc_rt_device *device,
-                                const roc_jit_launch *launch) {
+static bool has_promised_workgroup(const roc_jit_kernel *k, const roc_jit_launch *launch) {
   const uint32_t *promise = k->options.workgroup;
-  if (!launch || !promise[0] || (launch->is_local_free && launch->range.rank == 1)) return false;
+  if (!promise[0] || (launch->is_local_free && launch->range.rank == 1)) return false;
   for (uint32_t d = 0; d < 3; d++) {
     if (launch->range.local[d] != (promise[d] ? promise[d] : 1)) return false;
     if (launch->range.grid[d] > ROC_IR_EXACT_ITEMS) return false;
   }
-  if (k->asked != device) {
-    const roc_target_facts *facts =
-        roc_target_facts_of(roc_rt_device_driver((roc_rt_device *)device)->props.arch);
-    k->asked = device;
-    k->asked_takes_exact = facts && facts->reads_workgroup_size;
+  return true;
+}
+
+/* Whether there is code for workgroups of that size, or room for it. */
+static bool takes_size(roc_jit_kernel *k, const uint32_t size[3]) {
+  for (uint32_t i = 0; i < k->nsizes; i++) {
+    if (memcmp(k->sizes[i], size, sizeof k->sizes[i]) == 0) return true;
   }
-  return k->asked_takes_exact;
+  if (k->nsizes == ROC_JIT_MAX_SIZES) return false;
+  memcpy(k->sizes[k->nsizes++], size, sizeof k->sizes[0]);
+  return true;
+}
+
+/* Loops over items that meet have constant lengths, where no workgroup is smaller than the others. */
+static bool has_counted_workgroup(roc_jit_kernel *k, const roc_jit_launch *launch) {
+  if (k->never_meets) return false;
+  for (uint32_t d = 0; d < 3; d++) {
+    uint64_t grid = launch->range.grid[d], local = launch->range.local[d];
+    if (!local || !grid || grid % local != 0 || grid > ROC_IR_EXACT_ITEMS) return false;
+  }
+  return takes_size(k, launch->range.local);
+}
+
+static void note_workgroup(roc_jit_kernel *k, const roc_rt_device *device,
+                           const roc_jit_launch *launch) {
+  if (k->asked != device) {
+    k->asked_facts = roc_target_facts_of(roc_rt_device_driver((roc_rt_device *)device)->props.arch);
+    k->asked = device;
+  }
+  const roc_target_facts *facts = k->asked_facts;
+  memset(k->exact, 0, sizeof k->exact);
+  k->is_exact = false;
+  if (!launch || !facts) return;
+  if (facts->reads_workgroup_size) k->is_exact = has_promised_workgroup(k, launch);
+  if (!facts->loops_over_items || !has_counted_workgroup(k, launch)) return;
+  k->is_exact = true;
+  memcpy(k->exact, launch->range.local, sizeof k->exact);
+}
+
+static bool has_barriers(const roc_ir_module *module) {
+  for (uint32_t id = 0; id < module->insts.count; id++) {
+    if (roc_ir_op_table[module->insts.items[id].op].flags & ROC_IRF_CUT_GROUP) return true;
+  }
+  return false;
+}
+
+/* Tells the module what of its launch's workgroup code for a target may know. */
+static void set_workgroup(const roc_jit_kernel *k, const roc_target_facts *facts,
+                          roc_ir_module *module) {
+  if (!k->is_exact || !facts) return;
+  if (!k->exact[0]) {
+    module->is_workgroup_exact = facts->reads_workgroup_size;
+  } else if (facts->loops_over_items) {
+    memcpy(module->workgroup, k->exact, sizeof module->workgroup);
+    module->is_workgroup_exact = module->is_grid_whole = true;
+  }
+}
+
+/* After the IR has been made, which tells whether work-items meet. */
+static void settle_workgroup(roc_jit_kernel *k, roc_ir_module *module) {
+  k->never_meets = !has_barriers(module);
+  if (k->never_meets && k->exact[0]) {
+    memset(k->exact, 0, sizeof k->exact);
+    k->is_exact = false;
+  }
+  set_workgroup(k, k->asked_facts, module);
 }
 
 enum { EXACT_WORKGROUP = 1u << 31 }; /* beside the device's index */
@@ -195,6 +255,8 @@ static void make_key(roc_jit_kernel *k, const roc_rt_device *device) {
   uint32_t index = key_index(k, device);
   memcpy(at, &index, sizeof index);
   at += sizeof index;
+  memcpy(at, k->exact, sizeof k->exact);
+  at += sizeof k->exact;
   size_t nbytes = (k->nparams + k->program->narrays) * sizeof *k->classes;
   memcpy(at, k->classes, nbytes);
   at += nbytes;
@@ -224,7 +286,8 @@ static roc_jit_spec *find_spec(roc_jit_kernel *k) {
 
 static bool has_scalars_of(roc_jit_kernel *k, const roc_jit_spec *spec) {
   if (k->program->nscalars == 0) return true;
-  size_t before = sizeof(uint32_t) + (k->nparams + k->program->narrays) * sizeof *k->classes;
+  size_t narrays = k->nparams + k->program->narrays;
+  size_t before = sizeof(uint32_t) + sizeof k->exact + narrays * sizeof *k->classes;
   uint32_t nbytes = roc_jit_kernel_scalar_key(k, k->key + before);
   return spec->key_bytes == before + nbytes &&
          memcmp(spec->key + before, k->key + before, nbytes) == 0;
@@ -236,6 +299,7 @@ static bool is_as_last(roc_jit_kernel *k, const roc_rt_device *device) {
   if (!spec || !k->has_seen) return false;
   uint32_t n = k->nparams + k->program->narrays, index = key_index(k, device);
   if (memcmp(spec->key, &index, sizeof index) != 0) return false;
+  if (memcmp(spec->key + sizeof index, k->exact, sizeof k->exact) != 0) return false;
   copy_captured_arrays(k);
   for (uint32_t i = 0; i < n; i++) {
     if (!roc_jit_is_seen(&k->seen[i], &k->classes[i], &k->values[i])) return false;
@@ -387,7 +451,7 @@ static roc_status compile_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit
   roc_ir_module *module = NULL;
   k->times = (roc_jit_times){0};
   ROC_TRY(roc_jit_compile_ir(k, &module, err));
-  module->is_workgroup_exact = k->is_exact;
+  settle_workgroup(k, module);
   make_key(k, device);
   *out_spec = find_spec(k);
   roc_codeobj *object = NULL;
@@ -429,7 +493,7 @@ static roc_status select_afresh(roc_jit_kernel *k, roc_rt_device *device, roc_er
 roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
                                  const roc_jit_launch *launch, roc_jit_spec **out_spec,
                                  roc_error *err) {
-  kernel->is_exact = has_exact_workgroup(kernel, device, launch);
+  note_workgroup(kernel, device, launch);
   if (!is_as_last(kernel, device)) ROC_TRY(select_afresh(kernel, device, err));
   kernel->last->last_use = ++kernel->clock;
   *out_spec = kernel->last;
@@ -442,7 +506,7 @@ static bool begin_later(roc_jit_kernel *k, roc_rt_device *device) {
   roc_ir_module *module = NULL;
   if (!roc_jit_later_has_room()) return true;
   if (roc_jit_compile_ir(k, &module, NULL) != ROC_OK) return false;
-  module->is_workgroup_exact = k->is_exact;
+  settle_workgroup(k, module);
   make_key(k, device); /* which making the IR may have changed */
   roc_cg_options options = codegen_options(device);
   if (!k->later_key) k->later_key = roc_alloc(key_capacity(k, k->program));
@@ -472,7 +536,7 @@ static bool end_later(roc_jit_kernel *k, roc_rt_device *device) {
 
 bool roc_jit_kernel_is_ready(roc_jit_kernel *kernel, roc_rt_device *device,
                              const roc_jit_launch *launch) {
-  kernel->is_exact = has_exact_workgroup(kernel, device, launch);
+  note_workgroup(kernel, device, launch);
   if (is_as_last(kernel, device)) return true;
   roc_jit_kernel_classify(kernel);
   make_key(kernel, device);
@@ -661,7 +725,7 @@ roc_status roc_jit_kernel_dump(roc_jit_kernel *kernel, const roc_cg_options *opt
   roc_cg_options own = *options;
   roc_jit_let_interrupt(&own, kernel->session);
   const roc_target_facts *facts = roc_target_facts_of(options->target);
-  module->is_workgroup_exact = kernel->is_exact && facts && facts->reads_workgroup_size;
+  set_workgroup(kernel, facts, module);
   roc_status status = roc_jit_fit_target(module, options->target, err);
   if (status == ROC_OK) status = roc_jit_dump(module, &own, stage, &text, err);
   roc_ir_module_free(module);

@@ -16,6 +16,8 @@
 #include "runtime/launch.h"
 
 enum { ROC_JIT_MAX_SPECS = 64 };
+/* Workgroups of a kernel that code is made for; the other ones share code for any. */
+enum { ROC_JIT_MAX_SIZES = 4 };
 
 /* The times of the last compile; all 0 before the first. */
 typedef struct roc_jit_times {
@@ -57,9 +59,13 @@ typedef struct roc_jit_kernel {
   roc_jit_seen *seen;    /* likewise: the values of the launch that `last` was selected for, */
   bool has_seen;         /* whose classes are `classes` */
   bool has_packed;       /* `block` has the arrays of `seen`, for `last`, and `uses` lists them */
-  bool is_exact;         /* the last launch's workgroup is the promised one, and its code knows */
-  const roc_rt_device *asked; /* the last device of which was found out: */
-  bool asked_takes_exact;     /* its code may know that */
+  bool is_exact;     /* the code for the last launch knows its workgroup: the promised one, or */
+  uint32_t exact[3]; /* this one; otherwise 0 */
+  uint32_t sizes[ROC_JIT_MAX_SIZES][3]; /* those that there is, or will be, such code for */
+  uint32_t nsizes;
+  bool never_meets;                    /* the last code that was made has no barriers */
+  const roc_rt_device *asked;          /* the last device of which was found out: */
+  const roc_target_facts *asked_facts; /* what code it takes; may be NULL */
   unsigned char *key;
   uint32_t key_bytes;
   roc_jit_spec *specs[ROC_JIT_MAX_SPECS];

@@ -574,6 +574,8 @@ unsigned cpu_parts_find(cpu_state *s, uint32_t id, unsigned nregisters,
  */
 void cpu_loop_begin(cpu_state *s, cpu_loop *loop, LLVMValueRef count, const char *name);
 LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop);
+/* How many of `count` items there are at every `step`th, the first one included. */
+LLVMValueRef cpu_count_steps(roc_cg *cg, LLVMValueRef count, LLVMValueRef step);
 /* Opens a loop over the work-items of the level; the builder is in the item's body, guarded by the
  * live mask. */
 void cpu_items_begin(cpu_state *s, cpu_run *run, bool is_parallel);
@@ -654,8 +656,11 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
 bool cpu_split_has_rows(cpu_state *s, const cpu_split *split);
 cpu_range cpu_split_rows(cpu_state *s, const cpu_split *split, LLVMValueRef z);
 
-/* Whether the items of a row for which a condition holds are a range; that range, likewise. */
+/* Whether the items of a row for which a condition holds are a range. */
 bool cpu_is_range(const cpu_state *s, uint32_t cond, bool truth);
+/* Whether they are every so manyth of a range, or all of it. */
+bool cpu_is_regular(const cpu_state *s, uint32_t cond);
+/* The range, also of such a condition. */
 cpu_range cpu_range_of(cpu_state *s, uint32_t cond, bool truth, const cpu_place *at,
                        LLVMValueRef count);
 

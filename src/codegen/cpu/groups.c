@@ -16,7 +16,10 @@ static void load_sizes(cpu_state *s, LLVMValueRef grid[3], LLVMValueRef groups[3
   for (unsigned d = 0; d < 3; d++) {
     grid[d] = launch_field(s, i64, offsetof(roc_cpu_launch, range.grid) + 8 * d);
     groups[d] = launch_field(s, i64, offsetof(roc_cpu_launch, groups) + 8 * d);
-    local[d] = launch_field(s, i32, offsetof(roc_cpu_launch, range.local) + 4 * d);
+    uint32_t size = s->cg->ir->workgroup[d];
+    local[d] = s->cg->ir->is_workgroup_exact
+                   ? roc_cg_i64(s->cg, size ? size : 1)
+                   : launch_field(s, i32, offsetof(roc_cpu_launch, range.local) + 4 * d);
   }
 }
 
@@ -77,7 +80,9 @@ static void place_group(cpu_state *s, LLVMValueRef g) {
   for (unsigned d = 0; d < 3; d++) {
     s->group_first[d] = LLVMBuildNUWMul(b, s->group[d], local[d], "");
     LLVMValueRef args[2] = {LLVMBuildNUWSub(b, grid[d], s->group_first[d], ""), local[d]};
-    s->count[d] = roc_cg_intrinsic(s->cg, "llvm.umin", &s->cg->t.i64, 1, args, 2);
+    s->count[d] = s->cg->ir->is_grid_whole
+                      ? local[d]
+                      : roc_cg_intrinsic(s->cg, "llvm.umin", &s->cg->t.i64, 1, args, 2);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codegen/cpu/cpu.h"
+#include "codegen/llvm/processor.h"
 
 /* ---- counted loops ----------------------------------------------------------------------- */
 
@@ -46,12 +47,24 @@ LLVMValueRef cpu_loop_end(cpu_state *s, cpu_loop *loop) {
 static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
 static LLVMValueRef multiply(roc_cg *cg, LLVMValueRef a, LLVMValueRef b);
 
-/* How many of `count` items there are at every `step`th, the first one included. */
-static LLVMValueRef count_steps(roc_cg *cg, LLVMValueRef count, LLVMValueRef step) {
+LLVMValueRef cpu_count_steps(roc_cg *cg, LLVMValueRef count, LLVMValueRef step) {
   LLVMValueRef zero = roc_cg_i64(cg, 0), one = roc_cg_i64(cg, 1);
   LLVMValueRef after = LLVMBuildUDiv(cg->b, LLVMBuildSub(cg->b, count, one, ""), step, "");
   LLVMValueRef is_none = LLVMBuildICmp(cg->b, LLVMIntEQ, count, zero, "");
   return LLVMBuildSelect(cg->b, is_none, zero, LLVMBuildAdd(cg->b, after, one, ""), "");
+}
+
+/* A known number of items that is less than two vectors of 32 bits and no multiple of one would have
+ * LLVM mask the vectors, also where the processor has no registers for masks. */
+static LLVMValueRef hide_odd_count(cpu_state *s, LLVMValueRef count) {
+  enum { LEAST = 3, MOST = 15, LANES = 4 };
+  if (s->nlanes || !LLVMIsAConstantInt(count) || roc_processor_has(s->cg->tm, "avx512f"))
+    return count;
+  uint64_t known = LLVMConstIntGetZExtValue(count);
+  if (known < LEAST || known > MOST || known % LANES == 0) return count;
+  LLVMTypeRef i64 = s->cg->t.i64, type = LLVMFunctionType(i64, &i64, 1, 0);
+  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=r,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(s->cg->b, type, nothing, &count, 1, "");
 }
 
 /* Opens the loops over `count` items of a row, the first of which is `x`, or over what the split
@@ -73,7 +86,7 @@ static LLVMValueRef begin_row(cpu_state *s, cpu_run *run, LLVMValueRef x, LLVMVa
     }
     count = LLVMBuildNUWSub(cg->b, end, low, "");
     step = range.step;
-    if (step) count = count_steps(cg, count, step);
+    if (step) count = cpu_count_steps(cg, count, step);
   }
   LLVMValueRef turns = count, lanes = NULL;
   if (s->nlanes) {
@@ -81,7 +94,7 @@ static LLVMValueRef begin_row(cpu_state *s, cpu_run *run, LLVMValueRef x, LLVMVa
     turns = add(cg, count, LLVMBuildSub(cg->b, lanes, roc_cg_i64(cg, 1), ""));
     turns = LLVMBuildUDiv(cg->b, turns, lanes, "");
   }
-  cpu_loop_begin(s, &run->loops[run->nloops++], turns, "x");
+  cpu_loop_begin(s, &run->loops[run->nloops++], hide_odd_count(s, turns), "x");
   LLVMValueRef index = run->loops[run->nloops - 1].index;
   if (lanes) {
     index = multiply(cg, index, lanes);
@@ -269,6 +282,12 @@ static LLVMMetadataRef loop_property(roc_cg *cg, const char *name, LLVMValueRef 
  * cache, where LLVM's own 16 let it lie across two. */
 enum { LOOP_ALIGN = 32 };
 
+/* Whether a loop has a known length that LLVM may take for a reason to write it out.  It would do so
+ * before it makes vectors, and then put some together from elements of several rows. */
+static bool is_long(const cpu_loop *loop) {
+  return LLVMIsAConstantInt(loop->count) && LLVMConstIntGetZExtValue(loop->count) > 2;
+}
+
 /* llvm.loop metadata: itself; where its code begins; that accesses do not depend on each other from
  * item to item; how many vectors are in flight, as rows of a workgroup are short, and shorter still
  * in kernels of more than one dimension.  Loops with atomics, cold walks, what a split leaves and
@@ -278,7 +297,7 @@ enum { LOOP_ALIGN = 32 };
  * memory. */
 static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
   roc_cg *cg = s->cg;
-  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[7] = {none};
+  LLVMMetadataRef none = LLVMTemporaryMDNode(cg->ctx, NULL, 0), parts[8] = {none};
   LLVMMetadataRef accesses[2] = {LLVMMDStringInContext2(cg->ctx, "llvm.loop.parallel_accesses", 27),
                                  s->parallel};
   unsigned count = 1;
@@ -305,6 +324,10 @@ static void mark_loop(cpu_state *s, LLVMValueRef branch, const cpu_run *run) {
       LLVMValueRef yes = LLVMConstInt(cg->t.i1, 1, 0);
       parts[count++] = loop_property(cg, "llvm.loop.vectorize.predicate.enable", yes);
     }
+    if (!s->chunk.count && is_long(&run->loops[run->nloops - 1])) {
+      LLVMMetadataRef whole = LLVMMDStringInContext2(cg->ctx, "llvm.loop.unroll.disable", 24);
+      parts[count++] = LLVMMDNodeInContext2(cg->ctx, &whole, 1);
+    }
     parts[count++] = loop_property(cg, "llvm.loop.interleave.count", roc_cg_i32(cg, vectors));
   }
   LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->ctx, parts, count);
@@ -329,7 +352,11 @@ void cpu_items_end(cpu_state *s) {
   mark_loop(s, branch, run);
   for (unsigned i = run->nloops - 1; i > 0; i--) {
     branch = cpu_loop_end(s, &run->loops[i - 1]);
-    if (s->chunk.rows > 1) roc_cg_unroll_whole(cg, branch);
+    if (s->chunk.rows > 1) {
+      roc_cg_unroll_whole(cg, branch);
+    } else if (is_long(&run->loops[i - 1])) {
+      roc_cg_keep_rolled(cg, branch);
+    }
   }
   cg->access_group = NULL;
   s->run = NULL;

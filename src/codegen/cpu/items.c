@@ -353,7 +353,8 @@ static void emit_items(cpu_state *s, const cpu_lanes_run *r, bool is_parallel, r
   bool has_long = roc_processor_has(cg->tm, "avx512f");
   bool is_slow =
       has_long && (is_mostly_picks(s, r->ids, r->count) || is_mostly_apart(s, r->ids, r->count));
-  run->is_scalar = !s->chunk.count && (is_slow || breaks_off(s, r->ids, r->count));
+  bool is_strided = s->level->kind == CPU_LEVEL_ROW && s->level->stride;
+  run->is_scalar = !s->chunk.count && (is_slow || is_strided || breaks_off(s, r->ids, r->count));
   run->has_loop = has_long_loop(s, r->ids, r->count);
   run->has_masked_end = !run->is_scalar && has_masked_end(s, r->ids, r->count);
   if (r->ndied) begin_deaths(s, run);

@@ -70,7 +70,10 @@ static void one_by_one(cpu_state *s, uint32_t id, LLVMValueRef done, emit_single
   cpu_level one = *s->level;
   cpu_loop loop;
   cpu_loop_begin(s, &loop, one.count, "one");
-  one.x = LLVMBuildNUWAdd(cg->b, one.x, loop.index, "");
+  LLVMValueRef offset = loop.index;
+  if (one.stride) offset = LLVMBuildNUWMul(cg->b, offset, one.stride, "");
+  one.x = LLVMBuildNUWAdd(cg->b, one.x, offset, "");
+  one.stride = NULL;
   one.count = roc_cg_i64(cg, 1);
   one.is_single = true;
   LLVMValueRef alive = NULL;
@@ -88,9 +91,11 @@ static void one_by_one(cpu_state *s, uint32_t id, LLVMValueRef done, emit_single
 
 /* ---- IF ---------------------------------------------------------------------------------- */
 
-/* The items that say yes: how many, the first, and whether they are neighbours; NULL: they are. */
+/* The items that say yes: how many, the first, and whether they are neighbours; NULL: they are, or
+ * lie `stride` apart. */
 typedef struct split {
   LLVMValueRef count, first, is_range;
+  LLVMValueRef stride; /* NULL: 1 */
 } split;
 
 static split survey_condition(cpu_state *s, uint32_t cond) {
@@ -116,13 +121,18 @@ static split survey_condition(cpu_state *s, uint32_t cond) {
 static split solve_condition(cpu_state *s, uint32_t cond) {
   cpu_place at = {s->level->x, s->level->y, s->level->z};
   cpu_range range = cpu_range_of(s, cond, true, &at, s->level->count);
-  return (split){.count = LLVMBuildNUWSub(s->cg->b, range.end, range.low, ""),
-                 .first = LLVMBuildNUWAdd(s->cg->b, s->level->x, range.low, "")};
+  LLVMValueRef count = LLVMBuildNUWSub(s->cg->b, range.end, range.low, "");
+  if (range.step) count = cpu_count_steps(s->cg, count, range.step);
+  return (split){.count = count,
+                 .first = LLVMBuildNUWAdd(s->cg->b, s->level->x, range.low, ""),
+                 .stride = range.step};
 }
 
-static split find_items(cpu_state *s, uint32_t cond) {
+/* `may_stride`: it matters only which items say yes. */
+static split find_items(cpu_state *s, uint32_t cond, bool may_stride) {
   bool is_whole = s->level->rows <= 1 && !s->level->stride && !(s->needs_live && s->may_be_dead);
-  return (is_whole && cpu_is_range(s, cond, true) ? solve_condition : survey_condition)(s, cond);
+  bool is_solved = is_whole && (may_stride ? cpu_is_regular(s, cond) : cpu_is_range(s, cond, true));
+  return (is_solved ? solve_condition : survey_condition)(s, cond);
 }
 
 /* All of the level's items go one way. */
@@ -153,11 +163,12 @@ static void emit_single_if(cpu_state *s, uint32_t id, LLVMValueRef done) {
 }
 
 /* The way of a range of items while the others do nothing: `else` is empty, or no item takes it. */
-static void emit_range(cpu_state *s, uint32_t region, LLVMValueRef first, LLVMValueRef count) {
+static void emit_range(cpu_state *s, uint32_t region, const split *found) {
   cpu_level part = *s->level;
-  part.x = first;
-  part.count = count;
-  cpu_part_begin(s, &part, count, NULL);
+  part.x = found->first;
+  part.count = found->count;
+  if (found->stride) part.stride = found->stride;
+  cpu_part_begin(s, &part, part.count, NULL);
   emit_region(s, region);
   cpu_part_end(s, &part);
 }
@@ -171,7 +182,7 @@ static void emit_if(cpu_state *s, uint32_t id) {
     return;
   }
   bool has_else = cg->ir->regions.items[inst->k.region[1]].count > 0;
-  split found = find_items(s, cond);
+  split found = find_items(s, cond, !has_else && !s->chunk.count);
   if (has_else) found.is_range = is_equal(s, found.count, s->level->count);
   LLVMBasicBlockRef some = roc_cg_block(cg, "row.some"), none = roc_cg_block(cg, "row.none");
   LLVMBasicBlockRef end = roc_cg_block(cg, "row.end");
@@ -193,7 +204,7 @@ static void emit_if(cpu_state *s, uint32_t id) {
     s->may_be_dead = before;
     roc_cg_at(cg, range);
   }
-  emit_range(s, inst->k.region[0], found.first, found.count);
+  emit_range(s, inst->k.region[0], &found);
   end_if_stopped(s, id);
   roc_cg_goto(cg, end);
   s->may_be_dead |= after;
@@ -278,7 +289,7 @@ static void emit_iterations(cpu_state *s, uint32_t id, LLVMValueRef step, LLVMVa
   LLVMBuildStore(cg->b, LLVMBuildMul(cg->b, done, step, ""), *advance);
   cpu_loop loop;
   cpu_loop_begin(s, &loop, LLVMBuildSub(cg->b, count, done, ""), "row.for");
-  if (!s->level->is_single) cpu_prefetch(s, id, step, NULL);
+  if (!s->level->is_single && !s->level->stride) cpu_prefetch(s, id, step, NULL);
   emit_region(s, inst->k.region[0]);
   LLVMValueRef next = LLVMBuildAdd(cg->b, read_cell(s, *advance), step, "");
   LLVMBuildStore(cg->b, next, *advance);
@@ -294,8 +305,9 @@ static bool is_grid_stride(const cpu_state *s, uint32_t id) {
   const roc_ir_module *ir = s->cg->ir;
   const roc_ir_inst *inst = &ir->insts.items[id];
   uint32_t last = roc_ir_arg(ir, inst, 1), step = roc_ir_arg(ir, inst, 2);
-  return !s->needs_live && s->plan.is_uniform[last] && s->plan.is_uniform[step] &&
-         cpu_is_positive(s, step) && cpu_grows_by_one(s, roc_ir_arg(ir, inst, 0));
+  return !s->needs_live && !s->level->stride && s->plan.is_uniform[last] &&
+         s->plan.is_uniform[step] && cpu_is_positive(s, step) &&
+         cpu_grows_by_one(s, roc_ir_arg(ir, inst, 0));
 }
 
 /* Iterations from `done` on of the level's items, such ones. */
@@ -320,7 +332,8 @@ static void emit_grid_stride(cpu_state *s, uint32_t id, LLVMValueRef done) {
   LLVMValueRef args[2] = {LLVMBuildSub(cg->b, last, value, ""), present}; /* value <= last */
   present = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
   present = LLVMBuildNUWAdd(cg->b, present, roc_cg_i64(cg, 1), "");
-  emit_range(s, inst->k.region[0], s->level->x, present);
+  const split first_ones = {.first = s->level->x, .count = present};
+  emit_range(s, inst->k.region[0], &first_ones);
   LLVMBuildStore(cg->b, LLVMBuildAdd(cg->b, read_cell(s, *advance), step, ""), *advance);
   cpu_look(s, id, s->level->count);
   cpu_loop_end(s, &loop);

@@ -18,6 +18,8 @@
  *
  * Invariant: an item outside of the range of the idle guards has no effect; one inside of it that the
  * other guards leave out has its turn in the rest. */
+#include <string.h>
+
 #include "codegen/cpu/cpu.h"
 #include "ir/range.h"
 #include "ir/walk.h"
@@ -464,13 +466,34 @@ typedef struct solver {
   LLVMValueRef step;     /* every so manyth item of the range; NULL: all */
 } solver;
 
-static LLVMValueRef call_2(solver *p, const char *name, LLVMValueRef a, LLVMValueRef b) {
-  LLVMValueRef args[2] = {a, b};
-  return roc_cg_intrinsic(p->s->cg, name, &p->s->cg->t.i64, 1, args, 2);
-}
-
 static LLVMValueRef number(solver *p, int64_t value) {
   return roc_cg_i64(p->s->cg, value);
+}
+
+/* Of two known numbers: where a row has a known length, so has what guards leave of it. */
+static bool fold_2(const char *name, int64_t a, int64_t b, int64_t *out) {
+  if (strcmp(name, "llvm.smin") == 0) {
+    *out = a < b ? a : b;
+  } else if (strcmp(name, "llvm.smax") == 0) {
+    *out = a > b ? a : b;
+  } else if (strcmp(name, "llvm.ssub.sat") == 0) {
+    if (__builtin_sub_overflow(a, b, out)) *out = a < 0 ? INT64_MIN : INT64_MAX;
+  } else if (strcmp(name, "llvm.sadd.sat") == 0) {
+    if (__builtin_add_overflow(a, b, out)) *out = a < 0 ? INT64_MIN : INT64_MAX;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static LLVMValueRef call_2(solver *p, const char *name, LLVMValueRef a, LLVMValueRef b) {
+  int64_t folded;
+  if (LLVMIsAConstantInt(a) && LLVMIsAConstantInt(b) &&
+      fold_2(name, LLVMConstIntGetSExtValue(a), LLVMConstIntGetSExtValue(b), &folded)) {
+    return number(p, folded);
+  }
+  LLVMValueRef args[2] = {a, b};
+  return roc_cg_intrinsic(p->s->cg, name, &p->s->cg->t.i64, 1, args, 2);
 }
 
 /* The row's items up to the last with steepness * t <= room, t from 0. */
@@ -796,12 +819,19 @@ bool cpu_is_range(const cpu_state *s, uint32_t cond, bool truth) {
   return is_range(s, cond, truth, &f) && f.is_exact && f.period == ROC_IR_NONE;
 }
 
+bool cpu_is_regular(const cpu_state *s, uint32_t cond) {
+  form f = {.nodes = MAX_NODES, .is_exact = true, .period = ROC_IR_NONE};
+  return is_range(s, cond, true, &f) && f.is_exact;
+}
+
 cpu_range cpu_range_of(cpu_state *s, uint32_t cond, bool truth, const cpu_place *at,
                        LLVMValueRef count) {
   cpu_run first, *outer = begin_first(s, &first, at);
   solver p = {.s = s, .count = count, .low = roc_cg_i64(s->cg, 0), .end = count};
+  form f = {.nodes = MAX_NODES, .is_exact = true, .period = ROC_IR_NONE};
   keep(&p, cond, truth);
+  if (is_range(s, cond, truth, &f) && f.period != ROC_IR_NONE) keep_period(&p, f.period);
   end_first(s, &first, outer);
   p.end = call_2(&p, "llvm.smax", p.end, roc_cg_i64(s->cg, 0));
-  return (cpu_range){.low = call_2(&p, "llvm.smin", p.low, p.end), .end = p.end};
+  return (cpu_range){.low = call_2(&p, "llvm.smin", p.low, p.end), .end = p.end, .step = p.step};
 }
