@@ -145,6 +145,18 @@ static void name_array_params(roc_cg *cg, LLVMValueRef fn) {
   }
 }
 
+/* Rows of items that meet are copied and filled in place where they are short: a call costs more, and
+ * would be made for each of them. */
+static void keep_short_rows(roc_cg *cg, LLVMValueRef fn) {
+  enum { MOST = 1024 };
+  if (!cg->ir->is_grid_whole || cg->ir->workgroup[0] > MOST) return;
+  static const char *const calls[] = {"no-builtin-memcpy", "no-builtin-memmove",
+                                      "no-builtin-memset"};
+  for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+    roc_cg_attr_text(cg, fn, calls[i], "");
+  }
+}
+
 static LLVMValueRef make_body(roc_cg *cg, uint32_t narrays) {
   cpu_state *s = cpu_of(cg);
   LLVMTypeRef *types = ROC_ARENA_ARRAY(&cg->arena, LLVMTypeRef, NARGS + narrays);
@@ -155,6 +167,7 @@ static LLVMValueRef make_body(roc_cg *cg, uint32_t narrays) {
   LLVMValueRef fn = LLVMAddFunction(cg->mod, "body", type);
   LLVMSetLinkage(fn, LLVMInternalLinkage);
   cpu_set_attributes(cg, fn);
+  keep_short_rows(cg, fn);
   roc_cg_attr(cg, fn, LLVMAttributeFunctionIndex, "noinline");
   static const int restricted[] = {ARG_KERNARG, ARG_SHARED, ARG_FRAME};
   for (unsigned i = 0; i < 3; i++) roc_cg_attr(cg, fn, (unsigned)restricted[i] + 1, "noalias");
