@@ -95,3 +95,68 @@ describe("elements at equal distances", function()
     end
   end)
 end)
+
+-- codegen/cpu/neighbours.c
+describe("gathers of neighbours", function()
+  local function count(asm, what)
+    return select(2, asm:gsub(what, ""))
+  end
+
+  it("are loads of four elements at equal distances", function()
+    local asm = asm_of(function(o, m, v)
+      local i = roc.get_global_id(1)
+      if i <= #o then
+        local s = 0.0
+        for c = 1, 8 do s = s + m[i][3][c] * v[i] + m[i][3][c] * m[i][3][c] end
+        o[i] = s
+      end
+    end, "(float32[:], float32[:,:,:], float32[:])")
+    assert.equal(0, count(asm, "vgather"))
+    assert.is_true(count(asm, "vunpcklps.-zmm") >= 4)
+  end)
+
+  it("are as many of 64 bits as there are pairs", function()
+    local asm = asm_of(function(o, x, y)
+      local i = roc.get_global_id(1)
+      if i <= #o then
+        local k = math.floor(x[i])
+        o[i] = y[k] + y[k + 1] * x[i]
+      end
+    end, "(float32[:], float32[:], float32[:])")
+    assert.equal(0, count(asm, "vgather%wps"))
+    assert.is_true(count(asm, "vgather%wpd") > 0)
+  end)
+
+  for _, dtype in ipairs { "float32", "int32" } do
+    it("give the same numbers, of " .. dtype, function()
+      local function work(o, m, p, n)
+        local i = roc.get_global_id(1)
+        if i <= n then
+          local k = p[i]
+          local a = m[i][2][4] - m[i][2][1] * 3 + m[i][2][3] * 5 + m[i][2][2] * 7
+          local b = m[i][1][7] * 2 + m[i][1][6] - m[i][1][8] * m[i][1][7]
+          m[i][2][5] = a
+          local c = m[k][1][2] - m[k][1][1] + m[k][1][3] * 4
+          o[i] = a + b * 2 + c + m[i][2][6] * m[i][2][5] + m[i][3][1]
+        end
+      end
+      local results = {}
+      for _, device in ipairs { "sim", "cpu" } do
+        local scope <close> = roc.on_device(device)
+        local m, p = roc.zeros({ 100, 3, 9 }, dtype), roc.zeros(100, "int32")
+        for i = 1, 100 do
+          p[i] = i * 37 % 100 + 1
+          for j = 1, 3 do
+            for c = 1, 9 do m[i][j][c] = (i * 31 + j * 17 + c * 7) % 64 end
+          end
+        end
+        local o, n = roc.to_device(roc.zeros(100, dtype)), 100
+        local k = roc.kernel(work, { number = "float32", name = "work" })
+        k:forall(n)(o, roc.to_device(m), roc.to_device(p), n)
+        roc.current_device():synchronize()
+        results[device] = o:copy_to_host():totable()
+      end
+      assert.same(results.sim, results.cpu)
+    end)
+  end
+end)

@@ -25,7 +25,8 @@
  *            masks, where its items go different ways
  *   vectors  (cpu/vector_forms.c, cpu/vector_masks.c)  what the optimiser made of vectors, for
  *            processors without registers for bits
- *   strides  (cpu/strides.c)    and gathers of elements at equal distances, for all
+ *   strides  (cpu/strides.c, cpu/neighbours.c)  gathers of elements at equal distances, and of
+ *            neighbours
  *   spans    (cpu/spans.c)      checks of a loop's counter, decided before the loop
  *   fails    (cpu/fails.c)      checks that fail in a run
  *   split    (cpu/split.c)      guards that hold for a range of a row's items

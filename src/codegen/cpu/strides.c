@@ -7,31 +7,11 @@
  * distance.  Those at addresses of any other kind, and those with a mask, stay as they are. */
 #include "codegen/core/repair.h"
 #include "codegen/cpu/cpu.h"
-
-enum { MAX_DEPTH = 12 };
-
-/* A lane's number differs from the one before by count * factor; factor NULL: by count. */
-typedef struct stride {
-  int64_t count;
-  LLVMValueRef factor;
-} stride;
-
-/* A vector that a loop counts with, and what its first lane is. */
-typedef struct counter {
-  LLVMValueRef phi, first;
-} counter;
-
-typedef struct rewriter {
-  roc_cg *cg;
-  LLVMBuilderRef b;
-  roc_vec(counter) counters; /* of the function */
-  bool failed;
-} rewriter;
+#include "codegen/cpu/strides.h"
 
 /* ---- what lies at equal distances ---------------------------------------------------------- */
 
-/* What all lanes are; NULL: it is no such vector. */
-static LLVMValueRef common_of(LLVMValueRef value) {
+LLVMValueRef cpu_common_of(LLVMValueRef value) {
   if (!LLVMIsAShuffleVectorInst(value)) return NULL;
   LLVMValueRef insert = LLVMGetOperand(value, 0);
   for (unsigned i = 0; i < LLVMGetNumMaskElements(value); i++) {
@@ -50,8 +30,8 @@ static bool is_vector_of_64_bits(LLVMValueRef value) {
   return LLVMGetTypeKind(element) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(element) == 64;
 }
 
-static bool stride_of_constant(LLVMValueRef value, stride *out) {
-  *out = (stride){0};
+static bool stride_of_constant(LLVMValueRef value, cpu_stride *out) {
+  *out = (cpu_stride){0};
   uint64_t last = 0;
   for (unsigned i = 0; i < LLVMGetVectorSize(LLVMTypeOf(value)); i++) {
     LLVMValueRef element = LLVMGetAggregateElement(value, i);
@@ -64,26 +44,35 @@ static bool stride_of_constant(LLVMValueRef value, stride *out) {
   return true;
 }
 
-static bool stride_of(LLVMValueRef value, int depth, stride *out);
+static bool stride_of(LLVMValueRef value, int depth, cpu_stride *out);
 
-static bool add_strides(stride a, stride b, int64_t sign, stride *out) {
-  if (a.count && b.count && a.factor != b.factor) return false;
+static bool have_same_factors(const cpu_stride *a, const cpu_stride *b) {
+  bool are_same = a->nfactors == b->nfactors;
+  for (unsigned i = 0; are_same && i < a->nfactors; i++) are_same = a->factors[i] == b->factors[i];
+  return are_same;
+}
+
+static bool add_strides(cpu_stride a, cpu_stride b, int64_t sign, cpu_stride *out) {
+  if (a.count && b.count && !have_same_factors(&a, &b)) return false;
   uint64_t count = (uint64_t)a.count + (uint64_t)b.count * (uint64_t)sign;
-  *out = (stride){(int64_t)count, a.count ? a.factor : b.factor};
+  *out = a.count ? a : b;
+  out->count = (int64_t)count;
   return true;
 }
 
 /* Of a product of `a` and a vector of equal lanes. */
-static bool scale_stride(stride a, LLVMValueRef by, stride *out) {
-  LLVMValueRef common = common_of(by);
-  stride flat;
+static bool scale_stride(cpu_stride a, LLVMValueRef by, cpu_stride *out) {
+  LLVMValueRef common = cpu_common_of(by);
+  cpu_stride flat;
+  *out = a;
   if (!common && LLVMIsConstant(by) && stride_of_constant(by, &flat) && flat.count == 0) {
     uint64_t times = LLVMConstIntGetZExtValue(LLVMGetAggregateElement(by, 0));
-    *out = (stride){(int64_t)((uint64_t)a.count * times), a.factor};
+    out->count = (int64_t)((uint64_t)a.count * times);
     return true;
   }
-  *out = (stride){a.count, common};
-  return common && !a.factor;
+  if (!common || a.nfactors == sizeof a.factors / sizeof *a.factors) return false;
+  out->factors[out->nfactors++] = common;
+  return true;
 }
 
 /* A phi of what stands before a loop and of itself, moved by the same in all lanes. */
@@ -96,18 +85,18 @@ static bool find_counter(LLVMValueRef phi, unsigned *out_first, LLVMValueRef *ou
       if (LLVMGetOperand(next, k) != phi) continue;
       *out_step = LLVMGetOperand(next, 1 - k);
       *out_first = 1 - n;
-      stride flat;
+      cpu_stride flat;
       if (LLVMIsConstant(*out_step)) return stride_of_constant(*out_step, &flat) && !flat.count;
-      return common_of(*out_step) != NULL;
+      return cpu_common_of(*out_step) != NULL;
     }
   }
   return false;
 }
 
-static bool stride_of_operation(LLVMValueRef value, int depth, stride *out) {
+static bool stride_of_operation(LLVMValueRef value, int depth, cpu_stride *out) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
   LLVMValueRef of[2] = {LLVMGetOperand(value, 0), LLVMGetOperand(value, 1)};
-  stride a, b;
+  cpu_stride a, b;
   switch (opcode) {
     case LLVMOr: /* a sum */
     case LLVMAdd:
@@ -122,7 +111,8 @@ static bool stride_of_operation(LLVMValueRef value, int depth, stride *out) {
       if (!LLVMIsConstant(of[1]) || !stride_of_constant(of[1], &b) || b.count) return false;
       uint64_t by = LLVMConstIntGetZExtValue(LLVMGetAggregateElement(of[1], 0));
       if (by > 63 || !stride_of(of[0], depth, &a)) return false;
-      *out = (stride){(int64_t)((uint64_t)a.count << by), a.factor};
+      *out = a;
+      out->count = (int64_t)((uint64_t)a.count << by);
       return true;
     }
     default: return false;
@@ -130,11 +120,11 @@ static bool stride_of_operation(LLVMValueRef value, int depth, stride *out) {
 }
 
 /* Of a vector of integers of 64 bits. */
-static bool stride_of(LLVMValueRef value, int depth, stride *out) {
+static bool stride_of(LLVMValueRef value, int depth, cpu_stride *out) {
   if (!is_vector_of_64_bits(value) || depth == 0) return false;
   if (LLVMIsConstant(value)) return stride_of_constant(value, out);
-  *out = (stride){0};
-  if (common_of(value)) return true;
+  *out = (cpu_stride){0};
+  if (cpu_common_of(value)) return true;
   if (LLVMIsABinaryOperator(value)) return stride_of_operation(value, depth - 1, out);
   unsigned first;
   LLVMValueRef step;
@@ -142,27 +132,28 @@ static bool stride_of(LLVMValueRef value, int depth, stride *out) {
   return stride_of(LLVMGetIncomingValue(value, first), depth - 1, out);
 }
 
-/* Of addresses, in bytes: a base, or addresses that have a stride, and an index. */
-static bool stride_of_places(rewriter *w, LLVMValueRef places, int depth, stride *out) {
-  *out = (stride){0};
+/* A base, or addresses that have a stride, and an index. */
+bool cpu_stride_of_places(cpu_rewriter *w, LLVMValueRef places, int depth, cpu_stride *out) {
+  *out = (cpu_stride){0};
   if (LLVMGetTypeKind(LLVMTypeOf(places)) != LLVMVectorTypeKind) return true;
   if (!LLVMIsAGetElementPtrInst(places) || LLVMGetNumOperands(places) != 2) return false;
   LLVMValueRef index = LLVMGetOperand(places, 1);
   LLVMTypeRef type = LLVMGetGEPSourceElementType(places);
   uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(w->cg->mod), type);
-  stride base, by = {0};
-  if (depth == 0 || !stride_of_places(w, LLVMGetOperand(places, 0), depth - 1, &base)) return false;
+  cpu_stride base, by = {0};
+  if (depth == 0 || !cpu_stride_of_places(w, LLVMGetOperand(places, 0), depth - 1, &base))
+    return false;
   bool is_one = LLVMGetTypeKind(LLVMTypeOf(index)) != LLVMVectorTypeKind;
-  if (!is_one && !stride_of(index, MAX_DEPTH, &by)) return false;
+  if (!is_one && !stride_of(index, CPU_STRIDE_DEPTH, &by)) return false;
   by.count = (int64_t)((uint64_t)by.count * size);
   return add_strides(base, by, 1, out);
 }
 
 /* ---- the first lane ------------------------------------------------------------------------ */
 
-static LLVMValueRef first_of(rewriter *w, LLVMValueRef value, LLVMValueRef before);
+static LLVMValueRef first_of(cpu_rewriter *w, LLVMValueRef value, LLVMValueRef before);
 
-static LLVMValueRef first_of_counter(rewriter *w, LLVMValueRef phi) {
+static LLVMValueRef first_of_counter(cpu_rewriter *w, LLVMValueRef phi) {
   for (uint32_t i = 0; i < w->counters.count; i++) {
     if (w->counters.items[i].phi == phi) return w->counters.items[i].first;
   }
@@ -180,14 +171,14 @@ static LLVMValueRef first_of_counter(rewriter *w, LLVMValueRef phi) {
   LLVMPositionBuilderBefore(w->b, ends[1]);
   values[1] = LLVMBuildAdd(w->b, made, by, "");
   LLVMAddIncoming(made, values, blocks, 2);
-  if (!roc_vec_push(&w->counters, ((counter){phi, made}))) w->failed = true;
+  if (!roc_vec_push(&w->counters, ((cpu_counter){phi, made}))) w->failed = true;
   return made;
 }
 
 /* The first lane of what has a stride, where `before` stands. */
-static LLVMValueRef first_of(rewriter *w, LLVMValueRef value, LLVMValueRef before) {
+static LLVMValueRef first_of(cpu_rewriter *w, LLVMValueRef value, LLVMValueRef before) {
   if (LLVMIsConstant(value)) return LLVMGetAggregateElement(value, 0);
-  LLVMValueRef common = common_of(value);
+  LLVMValueRef common = cpu_common_of(value);
   if (common) return common;
   if (LLVMIsAPHINode(value)) return first_of_counter(w, value);
   LLVMValueRef a = first_of(w, LLVMGetOperand(value, 0), before);
@@ -198,38 +189,33 @@ static LLVMValueRef first_of(rewriter *w, LLVMValueRef value, LLVMValueRef befor
 
 /* ---- rewriting ----------------------------------------------------------------------------- */
 
-typedef struct access {
-  LLVMValueRef call, places, mask;
-  LLVMTypeRef type; /* of an element */
-  unsigned count, alignment;
-} access;
-
-static bool find_access(LLVMValueRef inst, access *a) {
+bool cpu_find_access(LLVMValueRef inst, cpu_access *a) {
   bool loads = roc_cg_is_call_of(inst, "llvm.masked.gather");
   if (!loads && !roc_cg_is_call_of(inst, "llvm.masked.scatter")) return false;
   unsigned n = loads ? 0 : 1;
   LLVMTypeRef type = LLVMTypeOf(loads ? inst : LLVMGetOperand(inst, 0));
-  *a = (access){.call = inst,
-                .places = LLVMGetOperand(inst, n),
-                .mask = LLVMGetOperand(inst, n + 1),
-                .type = LLVMGetElementType(type),
-                .count = LLVMGetVectorSize(type),
-                .alignment = 1};
+  *a = (cpu_access){.call = inst,
+                    .places = LLVMGetOperand(inst, n),
+                    .mask = LLVMGetOperand(inst, n + 1),
+                    .type = LLVMGetElementType(type),
+                    .count = LLVMGetVectorSize(type),
+                    .alignment = 1};
   LLVMAttributeRef align = LLVMGetCallSiteEnumAttribute(
       inst, n + 1, LLVMGetEnumAttributeKindForName("align", strlen("align")));
   if (align) a->alignment = (unsigned)LLVMGetEnumAttributeValue(align);
-  return a->count <= ROC_CG_MOST_LANES && a->mask == LLVMConstAllOnes(LLVMTypeOf(a->mask));
+  a->is_whole = a->mask == LLVMConstAllOnes(LLVMTypeOf(a->mask));
+  return a->count <= ROC_CG_MOST_LANES;
 }
 
-static LLVMValueRef place_of(rewriter *w, LLVMValueRef first, LLVMValueRef distance,
-                             unsigned lane) {
+LLVMValueRef cpu_place_of(cpu_rewriter *w, LLVMValueRef first, LLVMValueRef distance,
+                          unsigned lane) {
   LLVMValueRef by = LLVMBuildMul(w->b, distance, roc_cg_i64(w->cg, lane), "");
   return LLVMBuildGEP2(w->b, w->cg->t.i8, first, &by, 1, "");
 }
 
-static LLVMValueRef first_place(rewriter *w, LLVMValueRef places, LLVMValueRef before) {
+LLVMValueRef cpu_first_place(cpu_rewriter *w, LLVMValueRef places, LLVMValueRef before) {
   if (LLVMGetTypeKind(LLVMTypeOf(places)) != LLVMVectorTypeKind) return places;
-  LLVMValueRef base = first_place(w, LLVMGetOperand(places, 0), before);
+  LLVMValueRef base = cpu_first_place(w, LLVMGetOperand(places, 0), before);
   LLVMValueRef index = LLVMGetOperand(places, 1);
   bool is_one = LLVMGetTypeKind(LLVMTypeOf(index)) != LLVMVectorTypeKind;
   if (!is_one) index = first_of(w, index, before);
@@ -237,14 +223,19 @@ static LLVMValueRef first_place(rewriter *w, LLVMValueRef places, LLVMValueRef b
   return LLVMBuildGEP2(w->b, LLVMGetGEPSourceElementType(places), base, &index, 1, "");
 }
 
-static void rewrite(rewriter *w, const access *a, stride by) {
+LLVMValueRef cpu_distance(cpu_rewriter *w, cpu_stride by) {
+  LLVMValueRef all = roc_cg_i64(w->cg, by.count);
+  for (unsigned i = 0; i < by.nfactors; i++) all = LLVMBuildMul(w->b, all, by.factors[i], "");
+  return all;
+}
+
+static void rewrite(cpu_rewriter *w, const cpu_access *a, cpu_stride by) {
   LLVMBuilderRef b = w->b;
   bool loads = LLVMGetTypeKind(LLVMTypeOf(a->call)) == LLVMVectorTypeKind;
-  LLVMValueRef first = first_place(w, a->places, a->call), distance = roc_cg_i64(w->cg, by.count);
-  if (by.factor) distance = LLVMBuildMul(b, by.factor, distance, "");
+  LLVMValueRef first = cpu_first_place(w, a->places, a->call), distance = cpu_distance(w, by);
   LLVMValueRef all = loads ? LLVMGetPoison(LLVMTypeOf(a->call)) : LLVMGetOperand(a->call, 0);
   for (unsigned i = 0; i < a->count; i++) {
-    LLVMValueRef place = place_of(w, first, distance, i), lane = roc_cg_i32(w->cg, (int)i), one;
+    LLVMValueRef place = cpu_place_of(w, first, distance, i), lane = roc_cg_i32(w->cg, (int)i), one;
     if (loads) {
       one = LLVMBuildLoad2(b, a->type, place, "");
       all = LLVMBuildInsertElement(b, all, one, lane, "");
@@ -289,16 +280,18 @@ static void drop_unused(LLVMValueRef fn) {
   }
 }
 
-static void rewrite_function(rewriter *w, LLVMValueRef fn) {
-  bool is_changed = false;
+static void rewrite_function(cpu_rewriter *w, LLVMValueRef fn) {
   roc_vec_clear(&w->counters);
+  bool is_changed = cpu_join_gathers(w, fn);
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block;
        block = LLVMGetNextBasicBlock(block)) {
     for (LLVMValueRef inst = LLVMGetFirstInstruction(block), next; inst; inst = next) {
       next = LLVMGetNextInstruction(inst);
-      access a;
-      stride by;
-      if (!find_access(inst, &a) || !stride_of_places(w, a.places, MAX_DEPTH, &by)) continue;
+      cpu_access a;
+      cpu_stride by;
+      if (!cpu_find_access(inst, &a) || !a.is_whole ||
+          !cpu_stride_of_places(w, a.places, CPU_STRIDE_DEPTH, &by))
+        continue;
       rewrite(w, &a, by);
       is_changed = true;
     }
@@ -308,8 +301,20 @@ static void rewrite_function(rewriter *w, LLVMValueRef fn) {
   for (uint32_t i = 0; i < w->counters.count; i++) drop_counter(w->counters.items[i].phi);
 }
 
+/* Whether the module has a function that gathers or scatters: most have none. */
+static bool has_any(roc_cg *cg) {
+  unsigned gather = LLVMLookupIntrinsicID("llvm.masked.gather", strlen("llvm.masked.gather"));
+  unsigned scatter = LLVMLookupIntrinsicID("llvm.masked.scatter", strlen("llvm.masked.scatter"));
+  for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
+    unsigned id = LLVMGetIntrinsicID(fn);
+    if (id && (id == gather || id == scatter)) return true;
+  }
+  return false;
+}
+
 bool cpu_part_strided(roc_cg *cg) {
-  rewriter w = {.cg = cg, .b = LLVMCreateBuilderInContext(cg->ctx)};
+  if (!has_any(cg)) return true;
+  cpu_rewriter w = {.cg = cg, .b = LLVMCreateBuilderInContext(cg->ctx)};
   for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
     rewrite_function(&w, fn);
   }
