@@ -73,3 +73,38 @@ describe("on the cpu indices that floats become", function()
     end
   end
 end)
+
+-- cpu/divide.c: with AVX2, divisions that indices are made of are products of integers.
+describe("divisions by what all items have in common", function()
+  local function work(o, x, from, n, w)
+    local i = roc.get_global_id(1)
+    if i <= n then
+      local a = i * 3 + from
+      o[i] = x[a % w % 64 + 1] + 100 * x[a // w % 64 + 1] + 10000 * x[(7 - a) % w % 64 + 1]
+    end
+  end
+  local function run(device, from, w)
+    local scope <close> = roc.on_device(device)
+    local x = roc.zeros(64, "int32")
+    for i = 1, 64 do x[i] = i end
+    local o = roc.to_device(roc.zeros(300, "int64"))
+    roc.kernel(work, { name = "work" }):forall(300)(o, roc.to_device(x), from, 300, w)
+    roc.current_device():synchronize()
+    return o:copy_to_host():totable()
+  end
+
+  for _, w in ipairs { 1, 2, 3, 7, 64, 1000, (1 << 30) - 1, 1 << 30, (1 << 31) + 1 } do
+    for _, from in ipairs { 0, -500, -(1 << 30) + 5, (1 << 30) - 905, (1 << 30) - 100, 1 << 40 } do
+      it(("gives the same from %d by %d"):format(from, w), function()
+        assert.same(run("sim", from, w), run("cpu", from, w))
+      end)
+    end
+  end
+
+  it("is no division of the processor's", function()
+    local k = roc.kernel(work, { name = "work", check = false,
+      signature = "(int64[:], int32[:], int64, int64, int64)" })
+    assert.matches("lshr i128", k:inspect_llvm "cpu:x86-64-v3")
+    assert.not_matches("lshr i128", k:inspect_llvm "cpu:x86-64-v4")
+  end)
+end)

@@ -182,6 +182,7 @@ typedef struct cpu_members {
 } cpu_members;
 
 enum { CPU_MAX_GUARDS = 16 };
+enum { CPU_DIVIDES_FLOATS = 1, CPU_DIVIDES_INTEGERS };
 
 /* An IF that goes one way for a range of the items of a row. */
 typedef struct cpu_guard {
@@ -310,7 +311,8 @@ typedef struct cpu_state {
   LLVMValueRef taken;      /* alloca i64: groups that this turn of the group loop deals with */
   LLVMValueRef *read_once; /* per GET of a variable of the group: what it read; alloca */
   bool *is_settled;        /* per instruction: a check that the preflight answers for the group */
-  bool *divides_small; /* per instruction: a division whose numbers the preflight can find small */
+  uint8_t *divides_small; /* per instruction: a division whose numbers the preflight can find small,
+                             and how it is made then, CPU_DIVIDES_*; 0: none */
   bool has_small_numbers; /* the version is emitted for groups in which they are */
   bool is_merging; /* neighbours in the first dimension are one group; `count` says how large */
   bool is_clear;   /* the version is emitted in which those checks hold: they are left out */
@@ -511,6 +513,9 @@ LLVMValueRef cpu_divide_small(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValu
 /* Of numbers below this; b is positive, and the same for all items. */
 #define CPU_SMALLER ((int64_t)1 << 48)
 LLVMValueRef cpu_divide_common(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b);
+/* Likewise, of numbers below this, where no vector is made. */
+#define CPU_SMALLEST ((int64_t)1 << 30)
+LLVMValueRef cpu_divide_by_product(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b);
 
 /* cpu/inspector.c */
 /* Whether nothing in the launch changes an array. */

@@ -6,7 +6,8 @@
  *
  * Lanes ask their numbers (cpu/lanes_each.c).  Of items in a loop that LLVM makes vectors of, the
  * preflight knows beforehand in which intervals their numbers are (cpu/preflight.c); they have the
- * divisor in common, so its inverse is computed once. */
+ * divisor in common, so its inverse is computed once.  Where no vector is made, the inverse is an
+ * integer, and the quotient the upper half of a product. */
 #include "codegen/cpu/cpu.h"
 
 static const int64_t offset = 0x4338000000000000; /* the bits of 2^52 + 2^51, as a float64 */
@@ -56,4 +57,26 @@ LLVMValueRef cpu_divide_common(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMVal
   LLVMValueRef next =
       is_mod ? LLVMBuildFSub(cg->b, rest, fb, "") : LLVMBuildFAdd(cg->b, q, one, "");
   return int_of(cg, LLVMBuildSelect(cg->b, is_less, next, value, ""));
+}
+
+/* For 0 <= n < 2^32 and 0 < b < 2^32, n // b is n * m / 2^64, rounded down, with m = 2^64 / b rounded
+ * up: m * b is less than b above 2^64, so the product less than n / 2^64 < 1 / b above n / b.  (m is
+ * 0 for b = 1, which is told apart.)  Multiples of b are added to a first, as many as keep it above
+ * 0: 2^30 / b, rounded up, of them. */
+LLVMValueRef cpu_divide_by_product(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  LLVMBuilderRef at = cg->b;
+  LLVMTypeRef wide = LLVMIntTypeInContext(cg->ctx, 128);
+  LLVMValueRef one = roc_cg_i64(cg, 1), args[2] = {b, one};
+  LLVMValueRef by =
+      roc_cg_intrinsic(cg, "llvm.umax", &cg->t.i64, 1, args, 2); /* not 0, as is known */
+  LLVMValueRef inverse = LLVMBuildAdd(at, LLVMBuildUDiv(at, roc_cg_i64(cg, -1), by, ""), one, "");
+  LLVMValueRef times = LLVMBuildUDiv(at, roc_cg_i64(cg, CPU_SMALLEST - 1), by, "");
+  times = LLVMBuildAdd(at, times, one, "");
+  LLVMValueRef n = LLVMBuildAdd(at, a, LLVMBuildMul(at, times, by, ""), "");
+  LLVMValueRef q =
+      LLVMBuildMul(at, LLVMBuildZExt(at, n, wide, ""), LLVMBuildZExt(at, inverse, wide, ""), "");
+  q = LLVMBuildTrunc(at, LLVMBuildLShr(at, q, LLVMConstInt(wide, 64, 0), ""), cg->t.i64, "");
+  q = LLVMBuildSelect(at, LLVMBuildICmp(at, LLVMIntEQ, by, one, ""), n, q, "");
+  if (op == ROC_IR_MOD) return LLVMBuildSub(at, n, LLVMBuildMul(at, q, by, ""), "");
+  return LLVMBuildSub(at, q, times, "");
 }

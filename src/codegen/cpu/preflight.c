@@ -675,10 +675,10 @@ bool cpu_preflight_settles_all(cpu_state *s) {
 
 /* ---- divisions ----------------------------------------------------------------------------- */
 
-static void require_small(preflight *p, LLVMValueRef value) {
+static void require_below(preflight *p, LLVMValueRef value, int64_t most) {
   roc_cg *cg = p->s->cg;
-  LLVMValueRef from_least = LLVMBuildAdd(cg->b, value, roc_cg_i64(cg, CPU_SMALLER), "");
-  require(p, LLVMBuildICmp(cg->b, LLVMIntULT, from_least, roc_cg_i64(cg, 2 * CPU_SMALLER), ""));
+  LLVMValueRef from_least = LLVMBuildAdd(cg->b, value, roc_cg_i64(cg, most), "");
+  require(p, LLVMBuildICmp(cg->b, LLVMIntULT, from_least, roc_cg_i64(cg, 2 * most), ""));
 }
 
 /* What indices are computed of.  NULL when memory is out. */
@@ -699,7 +699,7 @@ static const bool *find_indices(const preflight *p) {
 
 /* Wherever the division stands: it may be recomputed for items that do not come there.  Without
  * AVX-512, LLVM computes the addresses of scattered elements one by one, which integers are better
- * at. */
+ * at: they are divided by a product. */
 LLVMValueRef cpu_preflight_divisions(cpu_state *s) {
   preflight p;
   if (!begin(&p, s)) return NULL;
@@ -713,12 +713,14 @@ LLVMValueRef cpu_preflight_divisions(cpu_state *s) {
     const roc_ir_inst *inst = &ir->insts.items[id];
     if (!s->plan.home[id] || s->plan.is_uniform[id] || !cpu_divides(s, inst)) continue;
     uint32_t a = roc_ir_arg(ir, inst, 0), by = roc_ir_arg(ir, inst, 1);
-    s->divides_small[id] = is_fixed(&p, by) && is_computable(&p, a) && (scatters || !is_index[id]);
-    if (!s->divides_small[id]) continue;
+    if (!is_fixed(&p, by) || !is_computable(&p, a)) continue;
+    bool is_one_by_one = !scatters && is_index[id];
+    int64_t most = is_one_by_one ? CPU_SMALLEST : CPU_SMALLER;
+    s->divides_small[id] = is_one_by_one ? CPU_DIVIDES_INTEGERS : CPU_DIVIDES_FLOATS;
     interval i = interval_of(&p, a);
-    require_small(&p, i.low);
-    require_small(&p, i.high);
-    require_small(&p, divisor_of(&p, id));
+    require_below(&p, i.low, most);
+    require_below(&p, i.high, most);
+    require_below(&p, divisor_of(&p, id), most);
   }
   return p.ok;
 }

@@ -249,7 +249,7 @@ static cpu_state *make_state(roc_cg *cg) {
   s->tuple_lengths = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->arrays.count + 1);
   s->is_settled = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   s->is_exit = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
-  s->divides_small = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
+  s->divides_small = ROC_ARENA_ARRAY(arena, uint8_t, ir->insts.count + 1);
   s->read_once = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->insts.count + 1);
   s->advances = ROC_ARENA_ARRAY(arena, LLVMValueRef, ir->vars.count + 1);
   s->exits = ROC_ARENA_ARRAY(arena, roc_cg_exits, ir->insts.count + 1);

@@ -48,7 +48,8 @@ LLVMValueRef cpu_value_divided(cpu_state *s, uint32_t id) {
   const roc_ir_inst *inst = &cg->ir->insts.items[id];
   LLVMValueRef a = cpu_operand(cg, roc_ir_arg(cg->ir, inst, 0));
   LLVMValueRef b = cpu_operand(cg, roc_ir_arg(cg->ir, inst, 1));
-  return cpu_divide_common(cg, (roc_ir_op)inst->op, a, b);
+  bool has_floats = s->divides_small[id] == CPU_DIVIDES_FLOATS;
+  return (has_floats ? cpu_divide_common : cpu_divide_by_product)(cg, (roc_ir_op)inst->op, a, b);
 }
 
 /* The expression of a remat value, or of a GET of a variable that is set once. */
