@@ -118,7 +118,9 @@ static bool provide_all(lua_State *L, const evaluation *v, const roc_graph *g) {
 
 /* NOTHING: no kernel is worth it yet, or there, or Lua code has changed what is pending. */
 static progress run_fused(lua_State *L, const evaluation *v, const roc_graph *g) {
-  plan p = {.graph = g};
+  plan p;
+  p.graph = g;
+  p.loops.narrays = 0;
   roc_ndrange range;
   int64_t rows;
   fill_arrays(&p);
@@ -164,6 +166,7 @@ static progress end(progress done, const roc_buffer *result) {
 }
 
 static progress compute_rows(lua_State *L, const evaluation *v, roc_expression *e) {
+  if (!e->has_reduction) return NOTHING;
   roc_buffer *result = e->result.buffer;
   hold(L, result);
   return end(run_rows(L, v, e), result);
@@ -199,8 +202,9 @@ static progress compute_first(lua_State *L, const evaluation *v, const roc_graph
 
 /* Of no expression that is below `e`, and is a reduction or worth storing apart. */
 static progress compute_plain(lua_State *L, evaluation *v, roc_expression *e) {
-  roc_graph g = {0};
+  roc_graph g;
   roc_buffer *results[ROC_EXPRESSION_MAX_OUTPUTS];
+  roc_graph_begin(&g);
   roc_graph_add_output(&g, e);
   roc_graph_check(L, &g);
   bool steps = is_stepwise(v, e);

@@ -32,6 +32,11 @@ typedef struct roc_graph {
   roc_graph_operand operands[ROC_GRAPH_NODES][ROC_EXPRESSION_MAX_OPERANDS];
 } roc_graph;
 
+/* An empty one.  Its tables, some kilobytes, are filled as it grows. */
+static inline void roc_graph_begin(roc_graph *g) {
+  g->nnodes = g->nleaves = g->nscalars = g->noutputs = 0;
+}
+
 /* Adds an array: as a node, with all that it depends on, when it stands for an expression, else as
  * a leaf.  What is there already is not added again.  The bounds are the caller's to keep. */
 roc_graph_operand roc_graph_add(roc_graph *g, const roc_array *a);

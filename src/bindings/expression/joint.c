@@ -50,7 +50,8 @@ void roc_joint_add(roc_joint *joint, roc_expression *e) {
 }
 
 void roc_joint_check(lua_State *L, const roc_joint *joint) {
-  roc_graph g = {0};
+  roc_graph g;
+  roc_graph_begin(&g);
   roc_graph_add(&g, &joint->members[0]->result);
   roc_graph_check(L, &g);
 }

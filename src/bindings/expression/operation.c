@@ -158,7 +158,9 @@ bool roc_expression_run(lua_State *L, const roc_expression_call *c, roc_rt_devic
 bool roc_expression_run_one(lua_State *L, const roc_expression *e, roc_rt_stream *stream) {
   roc_expression_call c = {
       .op = e->op, .is_square = e->is_square, .is_expression = true, .place = e->place};
-  roc_loops loops = {.narrays = 1, .arrays = {&e->result}};
+  roc_loops loops;
+  loops.narrays = 1;
+  loops.arrays[0] = &e->result;
   for (uint32_t i = 0; i < e->noperands; i++) {
     const roc_expression_operand *o = &e->operands[i];
     c.kinds[i] = o->kind;
@@ -167,5 +169,7 @@ bool roc_expression_run_one(lua_State *L, const roc_expression *e, roc_rt_stream
     c.arrays[i] = &o->array;
     loops.arrays[loops.narrays++] = &o->array;
   }
+  bool is_host = !stream && !e->place.file;
+  if (is_host && roc_expression_run_at_once(&c, &e->result, &c.key)) return true;
   return roc_expression_run(L, &c, roc_open_device_at(L, e->device), stream, &loops);
 }

@@ -99,7 +99,8 @@ static bool plan_loops(const subject *s, plan *p) {
   uint32_t rank = s->inputs[0]->rank;
   p->shape = roc_loops_arrange(s->inputs[0], rank, s->axis);
   roc_loops_separate_lines(&p->shape, s->axis < rank);
-  p->loops = (roc_loops){.narrays = p->graph.nleaves + 1, .arrays = {&p->shape}};
+  p->loops.narrays = p->graph.nleaves + 1;
+  p->loops.arrays[0] = &p->shape;
   for (uint32_t i = 0; i < p->graph.nleaves; i++) {
     p->leaves[i] = roc_loops_arrange(p->graph.leaves[i], rank, s->axis);
     p->loops.arrays[i + 1] = &p->leaves[i];
@@ -210,7 +211,8 @@ static void settle_all(lua_State *L, const subject *s) {
 
 static bool run(lua_State *L) {
   subject s;
-  plan p = {0};
+  plan p;
+  roc_graph_begin(&p.graph);
   if (!read_inputs(L, &s) || s.n < 2) return false;
   settle_all(L, &s);
   if (!fits(L, &s)) return false;

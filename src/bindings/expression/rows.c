@@ -83,7 +83,8 @@ static bool add_array(roc_rows *r, const roc_array *a) {
 /* False: the elements of a row are not one loop, or lie apart. */
 static bool plan_loops(roc_rows *r, const roc_array *result) {
   roc_loops_separate_lines(&r->shape, true);
-  r->loops = (roc_loops){.narrays = 1, .arrays = {&r->shape}};
+  r->loops.narrays = 1;
+  r->loops.arrays[0] = &r->shape;
   for (uint32_t i = 0; i < r->graph.nleaves; i++) {
     if (!add_array(r, r->graph.leaves[i])) return false;
   }
@@ -101,9 +102,10 @@ static roc_array line_up(const roc_array *result, int64_t lines) {
 }
 
 bool roc_rows_plan(const roc_expression *e, roc_rows *r) {
-  *r = (roc_rows){.lines = 1};
   if (!e->has_reduction || e->may_fail) return false;
   roc_graph *g = &r->graph;
+  roc_graph_begin(g);
+  r->lines = 1;
   roc_graph_add(g, &e->result);
   const roc_array *shape = find_shape(g);
   if (!shape || shape->rank == 0) return false;
