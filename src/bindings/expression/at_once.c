@@ -59,6 +59,43 @@ static roc_ready_code *place_of(roc_operation *op, uint64_t key) {
   return &op->ready[(key ^ key >> 11 ^ key >> 26 ^ key >> 40) % ROC_READY_CODES];
 }
 
+/* ---- operands that lie otherwise ------------------------------------------------------------- */
+
+enum { FEW = 4096 }; /* elements that are copied sooner than another kernel is made and found */
+
+/* The array with the result's extents. */
+static roc_array spread(const roc_array *a, const roc_array *result) {
+  roc_array view = {
+      .buffer = a->buffer, .dtype = a->dtype, .rank = result->rank, .offset = a->offset};
+  uint32_t lacks = result->rank - a->rank;
+  for (uint32_t k = 0; k < result->rank; k++) {
+    view.extents[k] = result->extents[k];
+    bool moves = k >= lacks && a->extents[k - lacks] == result->extents[k];
+    view.strides[k] = moves ? a->strides[k - lacks] : 0;
+  }
+  return view;
+}
+
+void roc_expression_flatten(lua_State *L, roc_expression_call *c, const roc_array *result,
+                            roc_loops *loops) {
+  int64_t size = roc_array_size(result);
+  roc_order order = roc_loops_is_reversed(result) ? ROC_ORDER_F : ROC_ORDER_C;
+  if (size >= FEW) return;
+  luaL_checkstack(L, ROC_EXPRESSION_MAX_OPERANDS + 4, NULL);
+  for (uint32_t i = 0, n = 0; i < c->op->noperands; i++) {
+    const roc_array *a = c->arrays[i];
+    if (!a || !a->buffer) continue;
+    n++;
+    if (classify(a, size, order == ROC_ORDER_F) != OTHER || !is_plain(a)) continue;
+    const roc_array *copy =
+        roc_new_host_array(L, a->dtype, result->rank, result->extents, order, false);
+    if (!a->buffer) return; /* a finalizer has closed it, as the caller finds */
+    roc_array view = spread(a, result);
+    roc_array_pack(roc_buffer_host(copy->buffer), &view, order);
+    c->arrays[i] = loops->arrays[n] = copy;
+  }
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 /* The array as the kernel has it: a line, or one element. */

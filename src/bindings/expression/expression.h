@@ -206,6 +206,10 @@ bool roc_expression_run(lua_State *L, const roc_expression_call *call, roc_rt_de
 bool roc_expression_run_one(lua_State *L, const roc_expression *e, roc_rt_stream *stream);
 
 /* at_once.c */
+/* Of an operation on few elements of host arrays: replaces operands that broadcast or lie apart by
+ * copies with the result's shape and layout, which stay on the stack. */
+void roc_expression_flatten(lua_State *L, roc_expression_call *call, const roc_array *result,
+                            roc_loops *loops);
 /* Computes an operation whose operands are host arrays in memory, or numbers, and whose result is a new
  * host array of few elements, by code that is known, on the calling thread, if that can be.  False:
  * nothing has happened, and *out_key, unless it is 0, is to be noted when it has been computed. */

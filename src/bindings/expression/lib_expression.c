@@ -276,9 +276,15 @@ static int call_operation(lua_State *L) {
   int at = lua_gettop(L);
   if (roc_array_size(result) == 0) return 1;
   bool is_host = !c.owner && !may_wait;
-  if (is_host && roc_expression_run_at_once(&c.plain, result, &c.plain.key)) return 1;
+  if (is_host) {
+    roc_expression_flatten(L, &c.plain, result, &loops);
+    check_open(L, &c);
+    bool is_done = roc_expression_run_at_once(&c.plain, result, &c.plain.key);
+    if (is_done) lua_settop(L, at);
+    if (is_done) return 1;
+  }
   bool is_pending = may_wait && begin(L, c, device, result);
-  lua_settop(L, at);
+  if (may_wait) lua_settop(L, at);
   if (is_pending) return 1;
   if (may_wait) roc_array_provide(L, result);
   evaluate_operands(L, &c, true);
