@@ -266,6 +266,61 @@ describe("Selections in their usual forms", function()
     assert.equal(8192, #(pending + 1)[pending:eq(3)])
   end)
 
+  it("are assigned as they are by all forms", function()
+    local rng = roc.rng(9)
+    local function pick(list) return list[rng:integers(1, #list, 1)[1]] end
+    local entries = { 1, 2, -1, {}, { 1, 2 }, { 2, 1, -1 }, { 3, 2 }, { 2, 9 } }
+    local function assign(assigns, make, key, value)
+      local a = make()
+      local is_fine, why = pcall(assigns, a, key, value)
+      return is_fine and a:copy():totable() or text_of(why)
+    end
+    local function check_assigned(make, key, value)
+      assert.same(assign(function(a, ...) getmetatable(a).assign(a, ...) end, make, key, value),
+        assign(function(a, k, v) a[k] = v end, make, key, value))
+    end
+    for _, dtype in ipairs { "int8", "float32", "int64", "bool" } do
+      local values = { 1, 0, -1, 300, 2.5, true, false, "x", roc.array({ 1, 2 }, "float32"),
+        roc.rng(2):integers(0, 1, 2):astype(dtype), roc.rng(2):integers(0, 1, { 2, 3 }):astype(dtype),
+        roc.rng(2):integers(0, 1, { 2, 2, 2 }):astype(dtype), roc.to_device(roc.ones(2, dtype)) }
+      local function cube() return roc.rng(1):integers(0, 1, { 2, 2, 3 }):astype(dtype):eval() end
+      local function turned() return cube():transpose() end
+      for _ = 1, 60 do
+        local key = { pick(entries), pick(entries), pick(entries) }
+        check_assigned(pick { cube, turned }, pick { key, { key[1] }, 1, 2, 3 }, pick(values))
+      end
+      local function line() return roc.rng(3):integers(0, 1, 6):astype(dtype):eval() end
+      local function apart() return roc.rng(3):integers(0, 1, 18):astype(dtype):eval()
+        :slice(1, 18, 1, -3) end
+      local keys = { roc.array({ 2, 6 }, "int64"), roc.array({ 6, 6 }, "int32"),
+        roc.array({ 1, 7 }, "int64"), roc.array({ 0, 1 }, "int8"), roc.range(1, 6):gt(3),
+        roc.range(1, 6):gt(9), roc.ones(7, "bool"), { { 2, 3 } }, { { 6, 1, -5 } } }
+      for _ = 1, 80 do check_assigned(pick { line, apart }, pick(keys), pick(values)) end
+    end
+  end)
+
+  it("are assigned from memory that they share", function()
+    local a = roc.range(1, 6)
+    a[{ { 2, 6 } }] = a[{ { 1, 5 } }]
+    assert.same({ 1, 1, 2, 3, 4, 5 }, a:totable())
+    a[a] = 7
+    assert.same({ 7, 7, 7, 7, 7, 5 + 2 }, { a[1], a[2], a[3], a[4], a[5], 7 })
+    local m = roc.array({ true, false, true }, "bool")
+    m[m] = false
+    assert.same({ false, false, false }, m:totable())
+  end)
+
+  it("keep what pending results have read", function()
+    local a = roc.ones(8192, "float32")
+    local b = a + 1
+    a[{ { 1, 3 } }] = 5
+    a[roc.array({ 4 }, "int64")] = 6
+    local c = a * 2
+    a[3] = 9
+    assert.equal(2 * 8192, b:sum())
+    assert.same({ 10, 10, 10, 12, 2 }, c[{ { 1, 5 } }]:totable())
+  end)
+
   it("write through the views", function()
     local a = roc.zeros({ 3, 4 }, "int32")
     a[{ 2, { 2, 3 } }][1] = 5

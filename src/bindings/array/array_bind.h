@@ -165,6 +165,7 @@ bool roc_array_assigns_many(lua_State *L, const roc_array *a);
 int roc_array_select(lua_State *L);
 /* array_select.c: the same, without Lua code, where it is a usual one; false, and nothing is pushed. */
 bool roc_array_select_usual(lua_State *L);
+bool roc_array_assign_usual(lua_State *L);
 int roc_array_assign(lua_State *L);
 /* The indices of get and set, arguments first…, 0-based; as many as the rank. */
 void roc_check_indices(lua_State *L, int first, const roc_array *a, int64_t *indices);

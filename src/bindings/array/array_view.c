@@ -203,6 +203,7 @@ int roc_array_select(lua_State *L) {
 }
 
 int roc_array_assign(lua_State *L) {
+  if (roc_array_assign_usual(L)) return 0;
   return call_metafield(L, "assign", 0);
 }
 
