@@ -281,7 +281,8 @@ describe("Selections in their usual forms", function()
     end
     for _, dtype in ipairs { "int8", "float32", "int64", "bool" } do
       local values = { 1, 0, -1, 300, 2.5, true, false, "x", roc.array({ 1, 2 }, "float32"),
-        roc.rng(2):integers(0, 1, 2):astype(dtype), roc.rng(2):integers(0, 1, { 2, 3 }):astype(dtype),
+        roc.rng(2):integers(0, 1, 2):astype(dtype),
+        roc.rng(2):integers(0, 1, { 2, 3 }):astype(dtype),
         roc.rng(2):integers(0, 1, { 2, 2, 2 }):astype(dtype), roc.to_device(roc.ones(2, dtype)) }
       local function cube() return roc.rng(1):integers(0, 1, { 2, 2, 3 }):astype(dtype):eval() end
       local function turned() return cube():transpose() end
