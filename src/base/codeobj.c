@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/pack.h"
 
-enum { FORMAT = 8 };
+enum { FORMAT = 9 };
 static const char magic[ROC_PACK_MAGIC_BYTES] = {'R', 'O', 'C', 'O'};
 
 /* Every field is written below; one that is added changes a size here, and FORMAT. */
@@ -48,11 +48,20 @@ void roc_codeobj_write(const roc_codeobj *object, roc_str *out) {
   size_t begin = roc_pack_begin(out, magic, FORMAT);
   roc_pack_text(out, o->target);
   roc_pack_text(out, o->entry);
-  const uint32_t fields[] = {
-      o->nargs,           o->nsites,           o->kernarg_bytes, o->has_print,
-      o->has_fault,       o->has_barrier,      o->has_batches,   o->is_unordered,
-      o->item_steps,      o->items_per_thread, o->shared_bytes,  o->frame_fixed_bytes,
-      o->frame_item_bytes};
+  const uint32_t fields[] = {o->nargs,
+                             o->nsites,
+                             o->kernarg_bytes,
+                             o->has_print,
+                             o->has_fault,
+                             o->has_barrier,
+                             o->has_batches,
+                             o->is_unordered,
+                             o->goes_by_rows,
+                             o->item_steps,
+                             o->items_per_thread,
+                             o->shared_bytes,
+                             o->frame_fixed_bytes,
+                             o->frame_item_bytes};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) roc_pack_u32(out, fields[i]);
   for (uint32_t i = 0; i < o->nargs; i++) put_slot(out, &o->args[i]);
   for (uint32_t i = 0; i < o->nsites; i++) put_site(out, &o->sites[i]);
@@ -106,6 +115,7 @@ static void take_object(roc_unpacker *r, roc_codeobj *o) {
   o->has_barrier = roc_unpack_u32(r);
   o->has_batches = roc_unpack_u32(r);
   o->is_unordered = roc_unpack_u32(r);
+  o->goes_by_rows = roc_unpack_u32(r);
   o->item_steps = roc_unpack_u32(r);
   o->items_per_thread = roc_unpack_u32(r);
   o->shared_bytes = roc_unpack_u32(r);

@@ -45,6 +45,7 @@ struct roc_codeobj {
   bool has_barrier;    /* a workgroup's items meet */
   bool has_batches;    /* cpu: gains from a launch with `batch` > 1 */
   bool is_unordered;   /* cpu: no workgroup can wait for another */
+  bool goes_by_rows;   /* cpu: the entry runs one row of work-items of the launch, or a part */
   bool is_foreign;     /* of another compiler (base/module.h): the block is all its arguments */
   uint32_t item_steps; /* cpu: a work-item's, beside long loops; a handful of instructions */
   uint32_t items_per_thread; /* at most; 0 counts as 1 */
@@ -89,10 +90,11 @@ typedef struct roc_cpu_turn roc_cpu_turn;
 struct roc_cpu_turn {
   uint64_t budget;                                    /* 0: for the first question */
   uint64_t (*ask)(roc_cpu_turn *turn, uint64_t next); /* 8 */
+  uint64_t row[2]; /* 16: ids in dimensions 2 and 3, from 1, where the object goes_by_rows */
 };
 
 /* Runs workgroups first … end-1 in increasing order (linear: dimension 1 fastest) on the calling
- * thread. `kernarg`: the block laid out by `args`. `shared`: static then dynamic bytes, rounded up
+ * thread; where the object goes_by_rows, of dimension 1, as if the others had one work-item. `kernarg`: the block laid out by `args`. `shared`: static then dynamic bytes, rounded up
  * to 64, `batch` times; 64-byte aligned, and `frame` likewise. Both are the caller's, undefined
  * contents, not shared between threads. */
 typedef void (*roc_cpu_entry)(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,

@@ -20,6 +20,7 @@ _Static_assert(offsetof(roc_cpu_launch, fault) == 80, "launch layout is ABI");
 _Static_assert(offsetof(roc_cpu_launch, print) == 88, "launch layout is ABI");
 _Static_assert(offsetof(roc_cpu_launch, merge) == 96, "launch layout is ABI");
 _Static_assert(offsetof(roc_cpu_turn, ask) == 8, "turn layout is ABI");
+_Static_assert(offsetof(roc_cpu_turn, row) == 16, "turn layout is ABI");
 
 static double double_of_bits(uint64_t bits) {
   double f;

@@ -314,6 +314,8 @@ typedef struct cpu_state {
   uint8_t *divides_small; /* per instruction: a division whose numbers the preflight can find small,
                              and how it is made then, CPU_DIVIDES_*; 0: none */
   bool has_small_numbers; /* the version is emitted for groups in which they are */
+  bool is_unordered;      /* no workgroup can wait for another */
+  bool goes_by_rows;      /* a workgroup is a row (base/codeobj.h) */
   bool is_merging; /* neighbours in the first dimension are one group; `count` says how large */
   bool is_clear;   /* the version is emitted in which those checks hold: they are left out */
   bool *is_exit;   /* per instruction: an early return, or a part of it, as cpu/whole.c says */

@@ -49,8 +49,10 @@ void cpu_load_launch(cpu_state *s) {
   s->dynamic = launch_field(s, i32, offsetof(roc_cpu_launch, range.dynamic_shared_bytes));
   cg->fault = launch_field(s, cg->t.ptr, offsetof(roc_cpu_launch, fault));
   cg->print = launch_field(s, cg->t.ptr, offsetof(roc_cpu_launch, print));
-  LLVMValueRef rows = LLVMBuildNUWMul(cg->b, s->local[1], s->local[2], "");
-  s->items = LLVMBuildNUWMul(cg->b, s->local[0], rows, "");
+  s->items = s->local[0];
+  for (unsigned d = 1; d < 3 && !s->goes_by_rows; d++) {
+    s->items = LLVMBuildNUWMul(cg->b, s->items, s->local[d], "");
+  }
   s->batch_at = cpu_batch_find(s);
   if (s->inspection && s->batch_at != ROC_IR_NONE) drop_batch_or_inspector(s);
   s->is_merging = cpu_merge_may(s) && (!cg->ir->check || cpu_preflight_settles_all(s));
@@ -65,6 +67,15 @@ void cpu_load_launch(cpu_state *s) {
   s->shared_stride = LLVMBuildAnd(cg->b, nbytes, roc_cg_i64(cg, -(int64_t)(rounding + 1)), "");
 }
 
+static void place_in(cpu_state *s, unsigned d, LLVMValueRef grid, LLVMValueRef local) {
+  LLVMBuilderRef b = s->cg->b;
+  s->group_first[d] = LLVMBuildNUWMul(b, s->group[d], local, "");
+  LLVMValueRef args[2] = {LLVMBuildNUWSub(b, grid, s->group_first[d], ""), local};
+  s->count[d] = s->cg->ir->is_grid_whole
+                    ? local
+                    : roc_cg_intrinsic(s->cg, "llvm.umin", &s->cg->t.i64, 1, args, 2);
+}
+
 /* Where group `g` lies, and how many of its items there are. The sizes are read for each group:
  * what is kept from one to the next takes registers from all that lies between. LLVM would keep
  * them, too, but for the faults of the cold version, of which it cannot tell where they are stored.
@@ -72,18 +83,19 @@ void cpu_load_launch(cpu_state *s) {
 static void place_group(cpu_state *s, LLVMValueRef g) {
   LLVMBuilderRef b = s->cg->b;
   LLVMValueRef grid[3], groups[3], local[3];
+  if (s->goes_by_rows) {
+    s->group[0] = g;
+    place_in(s, 0, launch_field(s, s->cg->t.i64, offsetof(roc_cpu_launch, range.grid)),
+             launch_field(s, s->cg->t.i32, offsetof(roc_cpu_launch, range.local)));
+    s->count[1] = s->count[2] = roc_cg_i64(s->cg, 1);
+    return;
+  }
   load_sizes(s, grid, groups, local);
   LLVMValueRef rest = LLVMBuildUDiv(b, g, groups[0], "");
   s->group[0] = LLVMBuildURem(b, g, groups[0], "");
   s->group[1] = LLVMBuildURem(b, rest, groups[1], "");
   s->group[2] = LLVMBuildUDiv(b, rest, groups[1], "");
-  for (unsigned d = 0; d < 3; d++) {
-    s->group_first[d] = LLVMBuildNUWMul(b, s->group[d], local[d], "");
-    LLVMValueRef args[2] = {LLVMBuildNUWSub(b, grid[d], s->group_first[d], ""), local[d]};
-    s->count[d] = s->cg->ir->is_grid_whole
-                      ? local[d]
-                      : roc_cg_intrinsic(s->cg, "llvm.umin", &s->cg->t.i64, 1, args, 2);
-  }
+  for (unsigned d = 0; d < 3; d++) place_in(s, d, grid[d], local[d]);
 }
 
 /* ---- groups that are one ------------------------------------------------------------------ */
@@ -91,11 +103,12 @@ static void place_group(cpu_state *s, LLVMValueRef g) {
 /* Goes on with how many groups from `g` on may be one; their number is in s->taken. */
 static LLVMBasicBlockRef begin_merge(cpu_state *s, LLVMValueRef g) {
   roc_cg *cg = s->cg;
-  LLVMValueRef args[2] = {
-      LLVMBuildNUWSub(cg->b, s->end, g, ""),
-      LLVMBuildNUWSub(cg->b, launch_field(s, cg->t.i64, offsetof(roc_cpu_launch, groups)),
-                      s->group[0], "")};
-  args[0] = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
+  LLVMValueRef args[2] = {LLVMBuildNUWSub(cg->b, s->end, g, "")};
+  if (!s->goes_by_rows) {
+    LLVMValueRef groups = launch_field(s, cg->t.i64, offsetof(roc_cpu_launch, groups));
+    args[1] = LLVMBuildNUWSub(cg->b, groups, s->group[0], "");
+    args[0] = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
+  }
   args[1] = launch_field(s, cg->t.i32, offsetof(roc_cpu_launch, merge));
   LLVMValueRef most = roc_cg_intrinsic(cg, "llvm.umin", &cg->t.i64, 1, args, 2);
   LLVMBuildStore(cg->b, most, s->taken);

@@ -101,7 +101,8 @@ static LLVMValueRef begin_row(cpu_state *s, cpu_run *run, LLVMValueRef x, LLVMVa
     run->left = LLVMBuildNUWSub(cg->b, count, index, "");
   }
   if (step) index = multiply(cg, index, step);
-  return low ? add(cg, low, index) : index;
+  bool is_first = !low || (LLVMIsAConstantInt(low) && LLVMConstIntGetZExtValue(low) == 0);
+  return is_first ? index : add(cg, low, index);
 }
 
 static LLVMValueRef add(roc_cg *cg, LLVMValueRef a, LLVMValueRef b) {
@@ -173,6 +174,11 @@ static void turn_x(cpu_state *s, const cpu_run *run) {
 /* The rows of a group: z and y outside, the present items of a row inside. */
 static void begin_group_rows(cpu_state *s, cpu_run *run) {
   roc_cg *cg = s->cg;
+  if (s->goes_by_rows) {
+    run->y = run->z = roc_cg_i64(cg, 0);
+    run->x = run->lin = begin_row(s, run, roc_cg_i64(cg, 0), s->count[0]);
+    return;
+  }
   if (are_rows_alike(s)) {
     (s->is_cold ? begin_alike_items : begin_alike_rows)(s, run);
     return;

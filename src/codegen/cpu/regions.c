@@ -345,8 +345,10 @@ void cpu_emit_list(cpu_state *s, const uint32_t *ids, uint32_t count) {
 
 static void begin_live(cpu_state *s, cpu_level *level) {
   roc_cg *cg = s->cg;
-  LLVMValueRef present = LLVMBuildMul(cg->b, s->count[0], s->count[1], "");
-  present = LLVMBuildMul(cg->b, present, s->count[2], "");
+  LLVMValueRef present = s->count[0];
+  for (unsigned d = 1; d < 3 && !s->goes_by_rows; d++) {
+    present = LLVMBuildMul(cg->b, present, s->count[d], "");
+  }
   level->present = present;
   level->live_count = roc_cg_alloca(cg, cg->t.i64, "live");
   LLVMBuildStore(cg->b, present, level->live_count);

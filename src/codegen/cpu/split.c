@@ -496,6 +496,18 @@ static LLVMValueRef call_2(solver *p, const char *name, LLVMValueRef a, LLVMValu
   return roc_cg_intrinsic(p->s->cg, name, &p->s->cg->t.i64, 1, args, 2);
 }
 
+static bool is_zero(LLVMValueRef value) {
+  return LLVMIsAConstantInt(value) && LLVMConstIntGetZExtValue(value) == 0;
+}
+
+/* Of ends of a range, neither of which is less than 0; LLVM does not know that. */
+static LLVMValueRef less_of(solver *p, LLVMValueRef a, LLVMValueRef b) {
+  return is_zero(a) ? a : call_2(p, "llvm.smin", a, b);
+}
+static LLVMValueRef greater_of(solver *p, LLVMValueRef a, LLVMValueRef b) {
+  return is_zero(a) || a == b ? b : is_zero(b) ? a : call_2(p, "llvm.smax", a, b);
+}
+
 /* The row's items up to the last with steepness * t <= room, t from 0. */
 static void bound_above(solver *p, LLVMValueRef room, LLVMValueRef steepness) {
   LLVMBuilderRef b = p->s->cg->b;
@@ -520,7 +532,7 @@ static void bound_below(solver *p, LLVMValueRef need, LLVMValueRef steepness) {
     quotient = LLVMBuildAdd(b, quotient, number(p, 1), "");
     first = LLVMBuildSelect(b, is_all, number(p, 0), quotient, "");
   }
-  p->low = call_2(p, "llvm.smax", p->low, first);
+  p->low = greater_of(p, p->low, first);
 }
 
 static void keep_if(solver *p, LLVMValueRef holds) {
@@ -610,19 +622,28 @@ static LLVMValueRef emit_steepness(solver *p, uint32_t a, uint32_t b) {
   return call_2(p, "llvm.smax", by, number(p, 1));
 }
 
+/* a - b, at the ends of 64 bits at most. */
+static LLVMValueRef difference(solver *p, uint32_t a, uint32_t b) {
+  cpu_state *s = p->s;
+  LLVMValueRef of_a = cpu_operand(s->cg, a), of_b = cpu_operand(s->cg, b);
+  bool is_inside = range_of(s, a, RANGE_DEPTH).low >= 0 && range_of(s, b, RANGE_DEPTH).low >= 0;
+  if (is_inside) return LLVMBuildNSWSub(s->cg->b, of_a, of_b, "");
+  return call_2(p, "llvm.ssub.sat", of_a, of_b);
+}
+
 /* a + excess <= b, excess 0 or 1. */
 static void keep_order(solver *p, uint32_t a, uint32_t b, int64_t excess) {
   roc_cg *cg = p->s->cg;
   int64_t slopes[2] = {slope_of(p->s, a), slope_of(p->s, b)};
   bool is_known = slopes[0] != RUN_TIME && slopes[1] != RUN_TIME;
-  LLVMValueRef of_a = cpu_operand(cg, a), of_b = cpu_operand(cg, b), by = number(p, excess);
+  LLVMValueRef by = number(p, excess);
   if (is_known ? slopes[0] < slopes[1] : slopes[1] == RUN_TIME) {
-    LLVMValueRef need = call_2(p, "llvm.ssub.sat", of_a, of_b);
+    LLVMValueRef need = difference(p, a, b);
     if (excess) need = call_2(p, "llvm.sadd.sat", need, by);
     bound_below(p, need, emit_steepness(p, b, a));
     return;
   }
-  LLVMValueRef room = call_2(p, "llvm.ssub.sat", of_b, of_a);
+  LLVMValueRef room = difference(p, b, a);
   if (excess) room = call_2(p, "llvm.ssub.sat", room, by);
   if (is_known && slopes[0] == slopes[1]) {
     keep_if(p, LLVMBuildICmp(cg->b, LLVMIntSGE, room, number(p, 0), ""));
@@ -751,7 +772,7 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
     keep(&p, arg_of(s, split->guards.items[i].id, 0), split->guards.items[i].truth);
   }
   if (split->period != ROC_IR_NONE) keep_period(&p, split->period);
-  LLVMValueRef last = p.end, begin = call_2(&p, "llvm.smin", p.low, last);
+  LLVMValueRef last = p.end, begin = less_of(&p, p.low, last);
   for (; i < split->guards.count; i++) {
     keep(&p, arg_of(s, split->guards.items[i].id, 0), split->guards.items[i].truth);
   }
@@ -761,8 +782,8 @@ cpu_range cpu_split_range(cpu_state *s, const cpu_split *split, const cpu_place 
     begin = LLVMBuildSelect(s->cg->b, p.fails, number(&p, 0), begin, "");
     last = LLVMBuildSelect(s->cg->b, p.fails, count, last, "");
   }
-  p.end = call_2(&p, "llvm.smax", p.end, begin);
-  cpu_range range = {.low = call_2(&p, "llvm.smin", call_2(&p, "llvm.smax", p.low, begin), p.end),
+  p.end = greater_of(&p, p.end, begin);
+  cpu_range range = {.low = less_of(&p, greater_of(&p, p.low, begin), p.end),
                      .end = p.end,
                      .step = p.step,
                      .first = begin,
@@ -810,8 +831,7 @@ cpu_range cpu_split_rows(cpu_state *s, const cpu_split *split, LLVMValueRef z) {
     keep_rows(s, arg_of(s, guard->id, 0), guard->truth, &p);
   }
   end_first(s, &first, outer);
-  p.end = call_2(&p, "llvm.smax", p.end, zero);
-  return (cpu_range){.low = call_2(&p, "llvm.smin", p.low, p.end), .end = p.end};
+  return (cpu_range){.low = less_of(&p, p.low, p.end), .end = p.end};
 }
 
 bool cpu_is_range(const cpu_state *s, uint32_t cond, bool truth) {
@@ -832,6 +852,5 @@ cpu_range cpu_range_of(cpu_state *s, uint32_t cond, bool truth, const cpu_place 
   keep(&p, cond, truth);
   if (is_range(s, cond, truth, &f) && f.period != ROC_IR_NONE) keep_period(&p, f.period);
   end_first(s, &first, outer);
-  p.end = call_2(&p, "llvm.smax", p.end, roc_cg_i64(s->cg, 0));
-  return (cpu_range){.low = call_2(&p, "llvm.smin", p.low, p.end), .end = p.end, .step = p.step};
+  return (cpu_range){.low = less_of(&p, p.low, p.end), .end = p.end, .step = p.step};
 }

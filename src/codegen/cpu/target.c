@@ -76,7 +76,15 @@ static LLVMValueRef from_1(roc_cg *cg, LLVMValueRef from_0) {
   return id;
 }
 
+/* For fault records, where nothing else knows it. */
+static LLVMValueRef id_of_row(cpu_state *s, unsigned dim) {
+  uint64_t offset = offsetof(roc_cpu_turn, row) + (dim - 1) * sizeof(uint64_t);
+  LLVMValueRef place = roc_cg_byte_offset(s->cg, s->turn, roc_cg_i64(s->cg, (int64_t)offset));
+  return LLVMBuildLoad2(s->cg->b, s->cg->t.i64, place, "row");
+}
+
 static LLVMValueRef global_id(cpu_state *s, unsigned dim, LLVMValueRef local) {
+  if (dim > 0 && s->goes_by_rows) return id_of_row(s, dim);
   LLVMValueRef id = LLVMBuildNSWAdd(s->cg->b, s->group_first[dim], local, "");
   if (LLVMIsAInstruction(id)) LLVMSetNUW(id, 1);
   return from_1(s->cg, id);
@@ -230,6 +238,28 @@ static LLVMMetadataRef make_access_group(roc_cg *cg) {
   return group;
 }
 
+/* Only what an atomic operation gives can keep a workgroup waiting for another.  What kernels print
+ * comes in the order of the workgroups, as far as they are in one. */
+static bool is_unordered(const roc_ir_module *ir) {
+  for (uint32_t id = 0; id < ir->insts.count; id++) {
+    const roc_ir_inst *inst = &ir->insts.items[id];
+    if (inst->op == ROC_IR_PRINT) return false;
+    for (uint32_t n = 0; n < inst->nargs; n++) {
+      const roc_ir_inst *operand = &ir->insts.items[roc_ir_arg(ir, inst, n)];
+      bool is_param =
+          operand->op == ROC_IR_ATOMIC && ir->arrays.items[operand->aux].kind == ROC_IR_ARRAY_PARAM;
+      if (is_param) return false;
+    }
+  }
+  return true;
+}
+
+/* Rows of work-items of which none can tell which it is in: they need no loop. Such rows of a
+ * workgroup would run one after the other; now those of the whole launch do. */
+static bool goes_by_rows(const cpu_state *s) {
+  return s->is_unordered && !s->plan.knows_rows && s->plan.nruns <= 1;
+}
+
 static cpu_state *make_state(roc_cg *cg) {
   const roc_ir_module *ir = cg->ir;
   roc_arena *arena = &cg->arena;
@@ -237,6 +267,8 @@ static cpu_state *make_state(roc_cg *cg) {
   if (!s || !cpu_plan_make(ir, arena, cpu_has_lanes(cg), &s->plan)) return NULL;
   cg->state = s;
   s->cg = cg;
+  s->is_unordered = is_unordered(ir);
+  s->goes_by_rows = goes_by_rows(s);
   if (cpu_is_elementwise(s)) cg->counters = ROC_COUNTERS_KEPT;
   s->is_promised = ROC_ARENA_ARRAY(arena, bool, ir->insts.count + 1);
   s->spanned = ROC_IR_NONE;
@@ -384,27 +416,12 @@ static roc_status cpu_finish_module(roc_cg *cg, roc_error *err) {
   return cpu_math_define(cg, err);
 }
 
-/* Only what an atomic operation gives can keep a workgroup waiting for another.  What kernels print
- * comes in the order of the workgroups, as far as they are in one. */
-static bool is_unordered(const roc_ir_module *ir) {
-  for (uint32_t id = 0; id < ir->insts.count; id++) {
-    const roc_ir_inst *inst = &ir->insts.items[id];
-    if (inst->op == ROC_IR_PRINT) return false;
-    for (uint32_t n = 0; n < inst->nargs; n++) {
-      const roc_ir_inst *operand = &ir->insts.items[roc_ir_arg(ir, inst, n)];
-      bool is_param =
-          operand->op == ROC_IR_ATOMIC && ir->arrays.items[operand->aux].kind == ROC_IR_ARRAY_PARAM;
-      if (is_param) return false;
-    }
-  }
-  return true;
-}
-
 static void cpu_describe(roc_cg *cg, roc_codeobj *object) {
   cpu_state *s = cpu_of(cg);
   object->entry = s->entry;
   object->has_batches = s->has_batches;
-  object->is_unordered = is_unordered(cg->ir);
+  object->is_unordered = s->is_unordered;
+  object->goes_by_rows = s->goes_by_rows;
   object->item_steps = s->item_steps;
   object->shared_bytes = (uint32_t)s->shared_bytes;
   object->frame_fixed_bytes = (uint32_t)s->frame_fixed;

@@ -126,6 +126,7 @@ static roc_status cpu_module_load(roc_device *device, const roc_codeobj *object,
   module->frame_item_bytes = object->frame_item_bytes;
   module->has_batches = object->has_batches;
   module->is_in_order = !object->is_unordered;
+  module->goes_by_rows = object->goes_by_rows;
   module->item_steps = object->item_steps;
   *out_module = module;
   return ROC_OK;

@@ -54,7 +54,8 @@ typedef struct turn {
   roc_cpu_command *command;
   roc_cpu_fiber *fiber; /* NULL: on a thread of the pool */
   uint64_t begin_ns, asked_ns;
-  uint64_t next; /* the first workgroup that it leaves to others */
+  uint64_t row_first; /* the first workgroup of the row that the kernel has */
+  uint64_t next;      /* the first workgroup that it leaves to others */
 } turn;
 
 /* How many steps a kernel may take before it asks again, from how long it took for the last; in
@@ -93,7 +94,7 @@ static uint64_t ask_in_trial(roc_cpu_turn *base, uint64_t next) {
   bool is_long = t->fiber->is_left || t->asked_ns - t->begin_ns >= INLINE_NS;
   if (budget == 0 || !is_long) return budget;
   if (is_between) {
-    t->next = next;
+    t->next = t->row_first + next;
     return 0;
   }
   if (!t->fiber->is_left) leave(t);
@@ -122,15 +123,50 @@ static void note_item_ps(roc_dev_module *module, uint64_t item_ps) {
   atomic_store_explicit(&module->item_ps, item_ps ? item_ps : 1, memory_order_relaxed);
 }
 
+static void set_row(roc_cpu_turn *base, const roc_cpu_launch *info, uint64_t row) {
+  base->row[0] = row % info->range.grid[1] + 1;
+  base->row[1] = row / info->range.grid[1] + 1;
+}
+
+static void enter(turn *t, uint64_t first, uint64_t end, char *memory) {
+  const roc_cpu_command *command = t->command;
+  command->as.launch.module->entry(command->as.launch.kernarg, &command->as.launch.info, first, end,
+                                   memory, memory + command->as.launch.frame_offset, &t->base);
+}
+
+/* Of a kernel that goes by rows. One that ends early has been told to. */
+static void enter_rows(turn *t, uint64_t first, uint64_t end, char *memory) {
+  const roc_cpu_launch *info = &t->command->as.launch.info;
+  uint64_t row = first / info->groups[0], from = first % info->groups[0], steps = 0;
+  uint64_t group_steps = t->command->as.launch.items * t->command->as.launch.module->item_steps;
+  while (true) {
+    uint64_t count = info->groups[0] - from;
+    if (count > end - first) count = end - first;
+    t->row_first = first - from;
+    set_row(&t->base, info, row);
+    enter(t, from, from + count, memory);
+    first += count;
+    if (first == end || t->next < end || is_cancelled(t->command)) return;
+    row++;
+    from = 0;
+    t->row_first = 0;
+    steps += count * group_steps;
+    if (steps < t->base.budget) continue;
+    if (t->base.ask(&t->base, first) == 0) return;
+    steps = 0;
+  }
+}
+
 /* Groups first … end-1, and what an item took; gives the first group that was left, or end. */
 static uint64_t run_groups(roc_cpu_command *command, uint64_t first, uint64_t end,
                            const roc_cpu_scratch *scratch, ask_function *asked) {
   roc_dev_module *module = command->as.launch.module;
-  void *memory = scratch->memory;
-  turn t = {.base = {FIRST_STEPS, asked}, .command = command, .fiber = scratch->fiber, .next = end};
+  turn t = {.base = {.budget = FIRST_STEPS, .ask = asked},
+            .command = command,
+            .fiber = scratch->fiber,
+            .next = end};
   t.begin_ns = t.asked_ns = roc_clock_ns();
-  module->entry(command->as.launch.kernarg, &command->as.launch.info, first, end, memory,
-                (char *)memory + command->as.launch.frame_offset, &t.base);
+  (module->goes_by_rows ? enter_rows : enter)(&t, first, end, scratch->memory);
   if (t.next > first) {
     uint64_t items = (t.next - first) * command->as.launch.items;
     note_item_ps(module, (roc_clock_ns() - t.begin_ns) * 1000 / items);
@@ -366,6 +402,12 @@ static uint32_t choose_merge(const roc_dev_module *module, uint64_t items) {
   return group_steps < MERGE_STEPS ? (uint32_t)(MERGE_STEPS / group_steps) : 1;
 }
 
+/* Of a workgroup, as the kernel takes it. */
+static uint64_t count_items(const roc_dev_launch *launch) {
+  return launch->module->goes_by_rows ? launch->range->local[0]
+                                      : roc_ndrange_local_items(launch->range);
+}
+
 /* Fills what a kernel is told, but for `batch`; gives the number of workgroups. */
 static uint64_t describe(roc_cpu_launch *info, const roc_device *device,
                          const roc_dev_launch *launch) {
@@ -377,9 +419,10 @@ static uint64_t describe(roc_cpu_launch *info, const roc_device *device,
                            .print = launch->print};
   for (int d = 0; d < 3; d++) {
     info->groups[d] = roc_ndrange_groups(launch->range, d);
-    total *= info->groups[d];
+    bool is_row = d > 0 && launch->module->goes_by_rows;
+    total *= is_row ? launch->range->grid[d] : info->groups[d];
   }
-  info->merge = choose_merge(launch->module, roc_ndrange_local_items(launch->range));
+  info->merge = choose_merge(launch->module, count_items(launch));
   return total;
 }
 
@@ -389,7 +432,7 @@ static void describe_launch(roc_cpu_command *command, const roc_dev_launch *laun
   roc_cpu_launch *info = &command->as.launch.info;
   command->total = describe(info, command->stream->base.device, launch);
   command->as.launch.module = module;
-  command->as.launch.items = roc_ndrange_local_items(range);
+  command->as.launch.items = count_items(launch);
   size_t shared = round_up_64(module->static_shared_bytes) + range->dynamic_shared_bytes;
   shared = round_up_64(shared);
   size_t frame = module->frame_item_bytes * command->as.launch.items;
@@ -496,8 +539,12 @@ static bool can_run_at_once(const roc_dev_launch *launch) {
 bool roc_cpu_run_at_once(roc_device *device, const roc_dev_launch *launch) {
   if (!can_run_at_once(launch)) return false;
   roc_cpu_launch info;
-  roc_cpu_turn base = {FIRST_STEPS, go_on};
+  roc_cpu_turn base = {.budget = FIRST_STEPS, .ask = go_on, .row = {1, 1}};
   uint64_t total = describe(&info, device, launch);
-  launch->module->entry(launch->kernarg, &info, 0, total, NULL, NULL, &base);
+  uint64_t width = launch->module->goes_by_rows ? info.groups[0] : total;
+  for (uint64_t row = 0; row * width < total; row++) {
+    if (row > 0) set_row(&base, &info, row);
+    launch->module->entry(launch->kernarg, &info, 0, width, NULL, NULL, &base);
+  }
   return true;
 }

@@ -34,6 +34,7 @@ struct roc_dev_module {
   uint32_t frame_fixed_bytes, frame_item_bytes;
   bool has_batches;
   bool is_in_order; /* its workgroups start in increasing order */
+  bool goes_by_rows;
   uint32_t item_steps;
   _Atomic uint64_t item_ps; /* what a work-item last took, in picoseconds; 0: never run */
 };
