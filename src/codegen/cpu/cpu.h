@@ -712,7 +712,8 @@ void cpu_emit_wave(cpu_state *s, uint32_t id);
 void cpu_rewrite_vectors(roc_cg *cg);
 void cpu_widen_masks(roc_cg *cg);
 
-/* cpu/strides.c: likewise.  False when memory is out. */
+/* cpu/neighbours.c, cpu/strides.c: likewise.  False when memory is out. */
+bool cpu_join_neighbours(roc_cg *cg);
 bool cpu_part_strided(roc_cg *cg);
 
 /* cpu/math.c */

@@ -319,7 +319,7 @@ static bool join_with(cpu_rewriter *w, gather *g, gather *others, unsigned count
   return join(w, g, by_place);
 }
 
-bool cpu_join_gathers(cpu_rewriter *w, LLVMValueRef fn) {
+static bool join_gathers(cpu_rewriter *w, LLVMValueRef fn) {
   gather *gathers = ROC_ARENA_ARRAY(&w->cg->arena, gather, MAX_GATHERS + 1);
   bool is_changed = false;
   if (!gathers) return w->failed = true;
@@ -337,4 +337,8 @@ bool cpu_join_gathers(cpu_rewriter *w, LLVMValueRef fn) {
     }
   }
   return is_changed;
+}
+
+bool cpu_join_neighbours(roc_cg *cg) {
+  return cpu_rewrite_accesses(cg, join_gathers);
 }

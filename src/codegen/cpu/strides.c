@@ -280,9 +280,8 @@ static void drop_unused(LLVMValueRef fn) {
   }
 }
 
-static void rewrite_function(cpu_rewriter *w, LLVMValueRef fn) {
-  roc_vec_clear(&w->counters);
-  bool is_changed = cpu_join_gathers(w, fn);
+static bool part_strided(cpu_rewriter *w, LLVMValueRef fn) {
+  bool is_changed = false;
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block;
        block = LLVMGetNextBasicBlock(block)) {
     for (LLVMValueRef inst = LLVMGetFirstInstruction(block), next; inst; inst = next) {
@@ -296,9 +295,7 @@ static void rewrite_function(cpu_rewriter *w, LLVMValueRef fn) {
       is_changed = true;
     }
   }
-  if (!is_changed) return;
-  drop_unused(fn);
-  for (uint32_t i = 0; i < w->counters.count; i++) drop_counter(w->counters.items[i].phi);
+  return is_changed;
 }
 
 /* Whether the module has a function that gathers or scatters: most have none. */
@@ -312,13 +309,20 @@ static bool has_any(roc_cg *cg) {
   return false;
 }
 
-bool cpu_part_strided(roc_cg *cg) {
+bool cpu_rewrite_accesses(roc_cg *cg, bool (*rewrite_function)(cpu_rewriter *w, LLVMValueRef fn)) {
   if (!has_any(cg)) return true;
   cpu_rewriter w = {.cg = cg, .b = LLVMCreateBuilderInContext(cg->ctx)};
   for (LLVMValueRef fn = LLVMGetFirstFunction(cg->mod); fn; fn = LLVMGetNextFunction(fn)) {
-    rewrite_function(&w, fn);
+    roc_vec_clear(&w.counters);
+    if (!rewrite_function(&w, fn)) continue;
+    drop_unused(fn);
+    for (uint32_t i = 0; i < w.counters.count; i++) drop_counter(w.counters.items[i].phi);
   }
   LLVMDisposeBuilder(w.b);
   roc_vec_deinit(&w.counters);
   return !w.failed;
+}
+
+bool cpu_part_strided(roc_cg *cg) {
+  return cpu_rewrite_accesses(cg, part_strided);
 }

@@ -44,8 +44,8 @@ LLVMValueRef cpu_place_of(cpu_rewriter *w, LLVMValueRef first, LLVMValueRef dist
                           unsigned lane);
 /* By how many bytes. */
 LLVMValueRef cpu_distance(cpu_rewriter *w, cpu_stride by);
-
-/* cpu/neighbours.c: whether something in the function has changed. */
-bool cpu_join_gathers(cpu_rewriter *w, LLVMValueRef fn);
+/* Has each function of the module rewritten, and drops what addresses no longer take;
+ * `rewrite_function` gives whether something has changed.  False when memory is out. */
+bool cpu_rewrite_accesses(roc_cg *cg, bool (*rewrite_function)(cpu_rewriter *w, LLVMValueRef fn));
 
 #endif

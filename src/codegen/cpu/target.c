@@ -412,7 +412,8 @@ static roc_status cpu_finish(roc_cg *cg, roc_error *err) {
 static roc_status cpu_finish_module(roc_cg *cg, roc_error *err) {
   cpu_rewrite_vectors(cg);
   cpu_widen_masks(cg);
-  if (!cpu_part_strided(cg)) return roc_fail(err, ROC_OOM, "out of memory");
+  if (!cpu_join_neighbours(cg) || !cpu_part_strided(cg))
+    return roc_fail(err, ROC_OOM, "out of memory");
   return cpu_math_define(cg, err);
 }
 
