@@ -76,13 +76,16 @@ roc_status roc_nvptx_plan_launch(const roc_codeobj *object, const void *kernarg,
   uint32_t *blocks = out_shape->blocks;
   hidden->rank = range->rank;
   hidden->flags = 0;
-  for (int d = 0; d < 3; d++) {
+  for (uint32_t d = range->rank; d < 3; d++) {
+    hidden->grid[d] = hidden->groups[d] = blocks[d] = out_shape->threads[d] = 1;
+  }
+  for (uint32_t d = 0; d < range->rank; d++) {
     if (range->grid[d] > UINT32_MAX) {
       return roc_fail(err, ROC_INVALID, "%llu work-items in dimension %d are over the limit %u",
-                      (unsigned long long)range->grid[d], d + 1, UINT32_MAX);
+                      (unsigned long long)range->grid[d], (int)d + 1, UINT32_MAX);
     }
     hidden->grid[d] = (uint32_t)range->grid[d];
-    hidden->groups[d] = blocks[d] = (uint32_t)roc_ndrange_groups(range, d);
+    hidden->groups[d] = blocks[d] = (uint32_t)roc_ndrange_groups(range, (int)d);
     if (hidden->grid[d] != (uint64_t)blocks[d] * range->local[d]) {
       hidden->flags |= ROC_NVPTX_PARTIAL;
     }

@@ -309,7 +309,11 @@ static bool is_as_last(roc_jit_kernel *k, const roc_rt_device *device) {
 
 static void see_values(roc_jit_kernel *k) {
   uint32_t n = k->nparams + k->program->narrays;
-  for (uint32_t i = 0; i < n; i++) roc_jit_see(&k->values[i], &k->seen[i]);
+  k->has_scalars = k->program->nscalars > 0;
+  for (uint32_t i = 0; i < n; i++) {
+    roc_jit_see(&k->values[i], &k->seen[i]);
+    k->has_scalars |= !k->values[i].array;
+  }
   k->has_seen = true;
   k->has_packed = false;
 }
@@ -664,7 +668,7 @@ roc_status roc_jit_kernel_launch(roc_jit_kernel *kernel, const roc_jit_spec *spe
       .uses = kernel->uses};
   ROC_TRY(check_count(spec, &values, err));
   bool has_arrays = kernel->has_packed && !launch->has_moved;
-  pack(spec, &values, has_arrays);
+  if (!has_arrays || kernel->has_scalars) pack(spec, &values, has_arrays);
   if (!has_arrays) kernel->nuses = list_uses(&values, spec->object, launch->uses_all);
   kernel->has_packed = !launch->has_moved;
   return queue(spec, &values, kernel->nuses, stream, launch, out_ticket, err);

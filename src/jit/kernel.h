@@ -58,6 +58,7 @@ typedef struct roc_jit_kernel {
   bool has_classes;      /* `classes` are those of a launch or a signature */
   roc_jit_seen *seen;    /* likewise: the values of the launch that `last` was selected for, */
   bool has_seen;         /* whose classes are `classes` */
+  bool has_scalars;      /* among them, or captured */
   bool has_packed;       /* `block` has the arrays of `seen`, for `last`, and `uses` lists them */
   bool is_exact;     /* the code for the last launch knows its workgroup: the promised one, or */
   uint32_t exact[3]; /* this one; otherwise 0 */

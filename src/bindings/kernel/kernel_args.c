@@ -133,6 +133,19 @@ static bool evaluate(lua_State *L, const reader *r, const roc_array *a) {
   return roc_array_evaluate_all(L, r->first, r->count, r->stream);
 }
 
+/* An array on the launch's device, as most arguments are; false: another argument. */
+static bool read_device_array(lua_State *L, const reader *r, int idx) {
+  const roc_array_box *found = roc_test_array_box(L, idx);
+  if (!found || !found->array.buffer) return false;
+  if (!roc_buffer_is_settled(found->array.buffer, r->device)) return false;
+  roc_jit_value *v = &r->box->kernel->values[r->arg - 1];
+  roc_kernel_stage *s = &r->box->stages[r->arg - 1];
+  *v = (roc_jit_value){.array = &found->array};
+  s->direct = s->host = NULL;
+  declare(L, r, v);
+  return true;
+}
+
 /* False: the array had to be computed first. */
 static bool read_arg(lua_State *L, reader *r, int idx) {
   uint32_t i = (uint32_t)r->arg - 1;
@@ -159,11 +172,6 @@ static bool read_arg(lua_State *L, reader *r, int idx) {
   }
   const roc_array *a = &array->array;
   if (!a->buffer) bad_argument(L, r, "the array is closed");
-  if (roc_buffer_is_settled(a->buffer, r->device)) { /* as nearly always */
-    v->array = a;
-    declare(L, r, v);
-    return true;
-  }
   if (!(mode && mode->is_new) && evaluate(L, r, a)) return false;
   v->array = a;
   declare(L, r, v);
@@ -234,7 +242,8 @@ bool roc_kernel_read_args(lua_State *L, roc_kernel_box *box, int first, int coun
   reader r = {.box = box, .device = device, .stream = stream, .first = first, .count = count};
   box->nhosts = box->ndirect = 0;
   for (r.arg = 1; r.arg <= count; r.arg++) {
-    if (!read_arg(L, &r, first + r.arg - 1)) return false;
+    int idx = first + r.arg - 1;
+    if (!read_device_array(L, &r, idx) && !read_arg(L, &r, idx)) return false;
   }
   if (box->nhosts + box->ndirect > 1) join_overlaps(L, &r);
   return true;
