@@ -65,6 +65,51 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     assert.not_matches("_co_", text)
   end)
 
+  it("adds an offset once more in another block, beside the base", function()
+    local _, text = hot(kernel([=[function(from, to, length, dist)
+      local e = roc.get_global_id(1)
+      if e > #from then return end
+      local d = dist[from[e]]
+      if d < 1000 then
+        local other = length[e]
+        if other < dist[to[e]] then roc.atomic.min(dist, to[e], other) end
+      end
+    end]=], "(int32[:] narrow, int32[:] narrow, int32[:] narrow, int32[:] narrow)", false))
+    assert.not_matches("_co_", text)
+    assert.not_matches("_b64 v", text)
+  end)
+
+  it("loads what all share by scalar instructions in another block, too", function()
+    local _, text = hot(kernel([=[function(a, b, c)
+      local i, g = roc.get_global_id(1), roc.get_group_id(1)
+      if i > #c then return end
+      local s = a[g]
+      if s > 1.0 then s = s + b[g] end
+      c[i] = s
+    end]=], "(float32[:] narrow, float32[:] narrow, float32[:] narrow)", false))
+    assert.not_matches("global_load", text)
+  end)
+
+  it("adds offsets that are cut out of 64 bits, chosen or carried beside the base", function()
+    local _, text = hot(kernel([=[function(bits, c, width)
+      local i = roc.get_global_id(1)
+      if i > #c then return end
+      local at = (i - 1) * width
+      c[i] = bits[(at >> 5) + 1]
+    end]=], "(uint32[:] narrow, uint32[:] narrow, int64 narrow)", false))
+    assert.not_matches("_co_", text)
+    _, text = hot(kernel([=[function(next, other, c)
+      local i = roc.get_global_id(1)
+      if i > #c then return end
+      local at = c[i]
+      while next[at] ~= 0 do
+        if other[at] == 0 then at = next[at] else at = other[at] end
+      end
+      c[i] = at
+    end]=], "(int32[:] narrow, int32[:] narrow, int32[:] narrow)", false))
+    assert.not_matches("_co_", text)
+  end)
+
   it("compares indices out of memory in 32 bits, without the 1 that is added", function()
     local _, text = hot(kernel([[function(from, to, length, dist)
       local e = roc.get_global_id(1)

@@ -1,0 +1,44 @@
+/* These analyses have no C interface.  See value_facts.h. */
+#include "codegen/amdgpu/value_facts.h"
+
+#include <llvm/Analysis/CycleAnalysis.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/Analysis/UniformityAnalysis.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassInstrumentation.h>
+#include <llvm/Support/KnownBits.h>
+#include <llvm/Target/TargetMachine.h>
+
+struct roc_value_facts {
+  llvm::FunctionAnalysisManager analyses;
+  const llvm::DataLayout *layout;
+  llvm::UniformityInfo uniformity;
+};
+
+roc_value_facts *roc_value_facts_make(LLVMValueRef fn, LLVMTargetMachineRef tm) {
+  auto *facts = new roc_value_facts;
+  auto *machine = reinterpret_cast<llvm::TargetMachine *>(tm);
+  auto &function = *llvm::cast<llvm::Function>(llvm::unwrap(fn));
+  facts->analyses.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
+  facts->analyses.registerPass([] { return llvm::DominatorTreeAnalysis(); });
+  facts->analyses.registerPass([] { return llvm::CycleAnalysis(); });
+  facts->analyses.registerPass([&] { return machine->getTargetIRAnalysis(); });
+  facts->layout = &function.getParent()->getDataLayout();
+  facts->uniformity = llvm::UniformityInfoAnalysis().run(function, facts->analyses);
+  return facts;
+}
+
+void roc_value_facts_free(roc_value_facts *facts) {
+  delete facts;
+}
+
+bool roc_value_is_divergent(const roc_value_facts *facts, LLVMValueRef value) {
+  return facts->uniformity.isDivergent(llvm::unwrap(value));
+}
+
+bool roc_value_has_32_bits(const roc_value_facts *facts, LLVMValueRef value) {
+  llvm::KnownBits bits = llvm::computeKnownBits(llvm::unwrap(value), *facts->layout);
+  return bits.countMaxActiveBits() <= 32;
+}
