@@ -110,6 +110,15 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     assert.not_matches("_co_", text)
   end)
 
+  it("shifts in 32 bits what has 32, by a count that is not negative", function()
+    local _, text = hot(kernel([[function(x, s, y)
+      local i = roc.get_global_id(1)
+      if i <= #y then y[i] = (x[i] << s[i]) ~ (x[i] >> s[i]) end
+    end]], "(uint32[:] narrow, uint8[:] narrow, uint32[:] narrow)", false))
+    assert.matches("v_lshlrev_b32", text)
+    assert.not_matches("v_lsh[lr]+rev_b64", text)
+  end)
+
   it("compares indices out of memory in 32 bits, without the 1 that is added", function()
     local _, text = hot(kernel([[function(from, to, length, dist)
       local e = roc.get_global_id(1)

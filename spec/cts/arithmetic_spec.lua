@@ -466,6 +466,35 @@ devices.each(function(device)
       assert.same(expected, devices.table(out))
     end)
 
+    for _, dtype in ipairs { "uint32", "int32", "int64" } do
+      it("shifts " .. dtype .. " by as many bits as a mask leaves", function()
+        local k = devices.kernel("function(x, s, out, low) local i = roc.get_global_id(1) "
+          .. "local a, n = x[i], s[i] "
+          .. "out[i][1], out[i][2] = a << (n & 31), a >> (n & 31) "
+          .. "out[i][3], out[i][4] = a << (n & 63), a >> (n & 63) "
+          .. "out[i][5], out[i][6] = a << (n & 127), a >> (n & 127) "
+          .. "low[i][1], low[i][2] = a << (n & 31), a << 32 - (n & 31) "
+          .. "low[i][3], low[i][4] = a << (n & 127), a >> 32 - (n & 31) end")
+        local values, counts, expected, low = {}, {}, {}, {}
+        for _, x in ipairs { 0, 1, -1, 0x55555555, 0x7fffffff, -0x80000000, 12345 } do
+          for _, n in ipairs { 0, 1, 7, 30, 31, 32, 33, 62, 63, 64, 65, 96, 127, 128, -1 } do
+            local a = dtype == "uint32" and x & 0xffffffff or x
+            values[#values + 1], counts[#counts + 1] = a, n
+            expected[#values] = { a << (n & 31), a >> (n & 31), a << (n & 63), a >> (n & 63),
+              a << (n & 127), a >> (n & 127) }
+            low[#values] = { a << (n & 31) & 0xffffffff, a << 32 - (n & 31) & 0xffffffff,
+              a << (n & 127) & 0xffffffff, a >> 32 - (n & 31) & 0xffffffff }
+          end
+        end
+        local out, halves = devices.zeros({ #values, 6 }, "int64"),
+          devices.zeros({ #values, 4 }, "uint32")
+        devices.run(k, #values, { devices.values(values, dtype), devices.values(counts, "int32"),
+          out, halves })
+        assert.same(expected, devices.table(out))
+        assert.same(low, devices.table(halves))
+      end)
+    end
+
     it("takes the high byte of an int16 without its sign", function()
       local k = devices.kernel("function(x, y, out) local i = roc.get_global_id(1) "
         .. "out[i] = (roc.int16(x[i] + y[i]) // 256 & 0xffff) + i end")

@@ -15,6 +15,7 @@ typedef struct demand {
   const roc_ir_module *m;
   uint8_t *insts, *vars; /* how many of the lowest bits are needed */
   bool of_indices;       /* of narrow arrays the low half is enough */
+  const uint8_t *narrow; /* what roc_ir_find_narrow knows so far; NULL: nothing */
   bool is_changed;       /* a variable's, by the current walk */
 } demand;
 
@@ -56,9 +57,15 @@ static unsigned at_most(unsigned nbits, unsigned most) {
   return nbits < most ? nbits : most;
 }
 
+/* Whether it moves bits up, by a number that 32 bits hold. */
+static bool moves_up(const roc_ir_module *m, const uint8_t *narrow, uint32_t id) {
+  bool is_shift = m->insts.items[id].op == ROC_IR_SHL;
+  return narrow && is_shift && (narrow[id] & (ROC_IR_COUNTS | ROC_IR_FEW));
+}
+
 /* Of a value of which `nbits` are needed: how many of its operand `n` are. */
-static unsigned needed_of_operand(const demand *w, const roc_ir_inst *inst, uint32_t n,
-                                  unsigned nbits) {
+static unsigned needed_of_operand(const demand *w, uint32_t id, uint32_t n, unsigned nbits) {
+  const roc_ir_inst *inst = &w->m->insts.items[id];
   int moved = roc_ir_bits_moved(w->m, inst);
   int64_t k;
   switch ((roc_ir_op)inst->op) {
@@ -72,6 +79,7 @@ static unsigned needed_of_operand(const demand *w, const roc_ir_inst *inst, uint
     case ROC_IR_SELECT: return n == 0 ? ALL : nbits;
     case ROC_IR_BAND: return is_known(w, inst, 1 - n, &k) ? at_most(nbits, length_of(k)) : nbits;
     case ROC_IR_SHL:
+      if (moved < 0 && moves_up(w->m, w->narrow, id)) return n > 0 ? HALF : nbits;
       return moved < 0 || n > 0 ? ALL : nbits > (unsigned)moved ? nbits - (unsigned)moved : 0;
     case ROC_IR_SHR:
     case ROC_IR_FLOORDIV: return moved < 0 || n > 0 ? ALL : at_most(nbits + (unsigned)moved, ALL);
@@ -118,7 +126,7 @@ static void look_at(demand *w, uint32_t id) {
     } else if (inst->op == ROC_IR_CONVERT) {
       needed = at_most(nbits, bits_of_dtype((roc_dtype)inst->aux));
     } else if (inst->type == ROC_VT_INT) {
-      needed = needed_of_operand(w, inst, n, nbits);
+      needed = needed_of_operand(w, id, n, nbits);
     }
     need(w, roc_ir_arg(w->m, inst, n), needed);
   }
@@ -174,8 +182,8 @@ static void need_all(demand *w) {
 }
 
 roc_status roc_ir_find_needed_bits(const roc_ir_module *module, bool of_indices,
-                                   roc_ir_needed_bits *out, roc_error *err) {
-  demand w = {.m = module, .of_indices = of_indices};
+                                   const uint8_t *narrow, roc_ir_needed_bits *out, roc_error *err) {
+  demand w = {.m = module, .of_indices = of_indices, .narrow = narrow};
   w.insts = out->insts = roc_zalloc(module->insts.count + 1);
   w.vars = out->vars = roc_zalloc(module->vars.count + 1);
   uint32_t *ids = roc_alloc((module->insts.count + 1) * sizeof *ids);
@@ -194,11 +202,12 @@ roc_status roc_ir_find_low(const roc_ir_module *module, bool of_indices, uint8_t
                            uint8_t *narrow_vars, roc_error *err) {
   enum { KNOWN = ROC_IR_NARROW | ROC_IR_INT32 };
   roc_ir_needed_bits needed = {0};
-  roc_status status = roc_ir_find_needed_bits(module, of_indices, &needed, err);
+  roc_status status = roc_ir_find_needed_bits(module, of_indices, narrow, &needed, err);
   for (uint32_t i = 0; status == ROC_OK && i < module->insts.count; i++) {
     const roc_ir_inst *inst = &module->insts.items[i];
     if (inst->type != ROC_VT_INT || (narrow[i] & KNOWN)) continue;
     unsigned nbits = roc_ir_low_bits_for(module, inst, needed.insts[i]);
+    if (moves_up(module, narrow, i)) nbits = needed.insts[i];
     if (nbits && nbits <= HALF) narrow[i] |= ROC_IR_LOW;
   }
   for (uint32_t i = 0; status == ROC_OK && i < module->vars.count; i++) {

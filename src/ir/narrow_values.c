@@ -36,19 +36,32 @@ static uint8_t narrow_of_index(roc_ir_check_walk *w, const roc_ir_inst *inst, ui
   return fits ? ROC_IR_NARROW | ROC_IR_NARROW_SIGNED : 0;
 }
 
+/* On a CPU, lanes have shifts of one width. */
+static uint8_t counts_of(roc_ir_check_walk *w, const roc_ir_inst *inst) {
+  bool shifts = inst->op == ROC_IR_SHL || inst->op == ROC_IR_SHR;
+  if (!shifts || w->f.limits != &roc_ir_limits_gpu) return 0;
+  uint32_t count = roc_ir_check_walk_operand(w, inst, 1);
+  if (lies_in(w, count, 31)) return ROC_IR_FEW;
+  if (lies_in(w, count, 63)) return ROC_IR_COUNTS | ROC_IR_FEW;
+  return lies_in(w, count, UINT32_MAX) ? ROC_IR_COUNTS : 0;
+}
+
 uint8_t roc_ir_narrow_of(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value) {
   bool is_index = inst->op == ROC_IR_CLAMP_INDEX || inst->op == ROC_IR_WORST_INDEX ||
                   inst->op == ROC_IR_INDEX_FITS || inst->op == ROC_IR_CHECK_INDEX ||
                   inst->op == ROC_IR_WORST_FITS;
   if (is_index) return narrow_of_index(w, inst, value);
+  uint8_t counts = counts_of(w, inst);
   bool is_narrow = all_lie_between(w, inst, value, 0, UINT32_MAX);
   if (inst->op == ROC_IR_BAND && lies_in(w, value, UINT32_MAX)) {
     is_narrow = is_narrow || lies_in(w, roc_ir_check_walk_operand(w, inst, 0), UINT32_MAX) ||
                 lies_in(w, roc_ir_check_walk_operand(w, inst, 1), UINT32_MAX);
   }
-  if (!is_narrow) return all_lie_between(w, inst, value, INT32_MIN, INT32_MAX) ? ROC_IR_INT32 : 0;
+  if (!is_narrow) {
+    return all_lie_between(w, inst, value, INT32_MIN, INT32_MAX) ? counts | ROC_IR_INT32 : counts;
+  }
   bool is_signed = inst->type == ROC_VT_INT && lies_in(w, value, INT32_MAX);
-  return is_signed ? ROC_IR_NARROW | ROC_IR_NARROW_SIGNED : ROC_IR_NARROW;
+  return counts | (is_signed ? ROC_IR_NARROW | ROC_IR_NARROW_SIGNED : ROC_IR_NARROW);
 }
 
 uint8_t roc_ir_narrow_of_var(roc_ir_range held) {

@@ -97,15 +97,19 @@ static roc_ir_range bitwise_or(roc_ir_range a, roc_ir_range b, bool is_xor) {
 }
 
 static roc_ir_range shift_left(roc_ir_range a, roc_ir_range by) {
-  if (by.low != by.high || by.low < 0 || by.low > 62) return roc_ir_range_all;
-  int64_t factor = (int64_t)1 << by.low;
-  return multiply(a, (roc_ir_range){factor, factor});
+  if (by.low < 0 || by.high > 62 || by.low > by.high) return roc_ir_range_all;
+  return multiply(a, (roc_ir_range){(int64_t)1 << by.low, (int64_t)1 << by.high});
 }
 
+/* By 64 and more gives 0. */
 static roc_ir_range shift_right(roc_ir_range a, roc_ir_range by) {
-  if (by.low != by.high || by.low < 1 || by.low > 63) return roc_ir_range_all;
-  if (a.low >= 0) return (roc_ir_range){a.low >> by.low, a.high >> by.low};
-  return (roc_ir_range){0, (int64_t)(UINT64_MAX >> by.low)};
+  if (by.low < 0 || by.low > by.high) return roc_ir_range_all;
+  if (a.low >= 0) {
+    int64_t low = by.high > 62 ? 0 : a.low >> by.high;
+    return (roc_ir_range){low, by.low > 62 ? 0 : a.high >> by.low};
+  }
+  if (by.low == 0) return roc_ir_range_all;
+  return (roc_ir_range){0, by.low > 63 ? 0 : (int64_t)(UINT64_MAX >> by.low)};
 }
 
 static roc_ir_range absolute(roc_ir_range a) {

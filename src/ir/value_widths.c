@@ -186,7 +186,7 @@ roc_status roc_ir_settle_widths(const roc_ir_module *module, const roc_ir_widths
   o.insts = roc_zalloc((module->insts.count + 1) * sizeof *o.insts);
   o.vars = roc_zalloc((module->vars.count + 1) * sizeof *o.vars);
   roc_ir_needed_bits needed = {0};
-  roc_status status = roc_ir_find_needed_bits(module, false, &needed, err);
+  roc_status status = roc_ir_find_needed_bits(module, false, NULL, &needed, err);
   if (status == ROC_OK && !(o.insts && o.vars)) status = roc_fail(err, ROC_OOM, "out of memory");
   if (status == ROC_OK) {
     follow_elements(&o);

@@ -200,6 +200,13 @@ local INTEGER_FORMS = {
   { 8, function(a) return node("I", "(", a(), pick { " + ", " - ", " * " }, a(), ")") end },
   { 3, function(a) return node("I", "(", a(), pick { " & ", " | ", " ~ " }, a(), ")") end },
   { 2, function(a) return node("I", "(", a(), pick { " << ", " >> " }, a(), ")") end },
+  { 2, function(a)
+    local count = pick { " & 7)", " & 31)", " & 63)", " & 127)", " & 31) + 1" }
+    return node("I", "(", a(), pick { " << ", " >> " }, "((", a(), ")", count, ")")
+  end },
+  { 1, function(a)
+    return node("I", "(", a(), pick { " << ", " >> " }, "32 - (", a(), " & 31))")
+  end },
   { 2, function(a) return node("I", "(", a(), pick { " // ", " % " }, "(", a(), " | 1))") end },
   { 2,
     function(a) return node("I", "(", a(), pick { " // ", " % " },

@@ -148,7 +148,7 @@ static LLVMValueRef divide(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRe
   return op == ROC_IR_MOD ? value : LLVMBuildSelect(cg->b, by_zero, zero, value, "");
 }
 
-/* NULL: the count is not known, or takes all bits out. */
+/* By a constant; NULL: it is none, or takes all bits out. */
 static LLVMValueRef shift(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
   if (!LLVMIsAConstantInt(b) || LLVMConstIntGetZExtValue(b) >= 32) return NULL;
   if (op == ROC_IR_SHL) return unsigned_op(cg, LLVMShl, a, b);
@@ -293,6 +293,27 @@ static LLVMValueRef low_half(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef a
   return roc_cg_extend(cg, value, false);
 }
 
+/* By a number of bits in 0 … 2^32-1.  One that takes all bits out gives 0, but what is shifted by 32 or
+ * more in 64 bits needs no choice for that. */
+static LLVMValueRef shift_by(roc_cg *cg, roc_ir_op op, uint8_t facts, LLVMValueRef a,
+                             LLVMValueRef b) {
+  bool is_narrow = facts & (ROC_IR_NARROW | ROC_IR_LOW), is_few = facts & ROC_IR_FEW;
+  bool counts_to_63 = is_few && (facts & ROC_IR_COUNTS);
+  LLVMOpcode opcode = op == ROC_IR_SHL ? LLVMShl : LLVMLShr;
+  if (!is_narrow || counts_to_63) {
+    LLVMValueRef value = LLVMBuildBinOp(cg->b, opcode, a, b, "");
+    LLVMValueRef fits = LLVMBuildICmp(cg->b, LLVMIntULT, b, roc_cg_i64(cg, 64), "");
+    if (!is_few) value = LLVMBuildSelect(cg->b, fits, value, roc_cg_i64(cg, 0), "");
+    return is_narrow ? roc_cg_extend(cg, roc_cg_take_low(cg, value), false) : value;
+  }
+  LLVMValueRef low_b = roc_cg_take_low(cg, b);
+  LLVMValueRef value = LLVMBuildBinOp(cg->b, opcode, roc_cg_take_low(cg, a), low_b, "");
+  LLVMValueRef fits = LLVMBuildICmp(cg->b, LLVMIntULT, low_b, roc_cg_i32(cg, 32), "");
+  if (!is_few) value = LLVMBuildSelect(cg->b, fits, value, roc_cg_i32(cg, 0), "");
+  bool is_signed = (facts & ROC_IR_NARROW) && (facts & ROC_IR_NARROW_SIGNED);
+  return roc_cg_extend(cg, value, is_signed);
+}
+
 /* A few bits of what has 64.  To take the low half of a vector costs more than it spares: they are
  * cut out and compared in 64. */
 static bool cuts_out_bits(const roc_cg *cg, const roc_ir_inst *inst) {
@@ -309,6 +330,12 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
   roc_ir_op op = (roc_ir_op)inst->op;
   uint8_t facts = cg->narrow ? cg->narrow[id] : 0;
   if (facts && cg->lanes > 1 && cuts_out_bits(cg, inst)) return NULL;
+  if (op == ROC_IR_SHL || op == ROC_IR_SHR) {
+    bool is_by_any = roc_ir_bits_moved(cg->ir, inst) < 0;
+    bool counts = facts & (ROC_IR_COUNTS | ROC_IR_FEW);
+    if (is_by_any && counts) return shift_by(cg, op, facts, a, b);
+    facts &= (uint8_t)~(ROC_IR_COUNTS | ROC_IR_FEW);
+  }
   if (facts & ROC_IR_LOW) return low_half(cg, inst, a, b);
   if (!cg->target->saturate) facts &= (uint8_t)~ROC_IR_SATURATES;
   if (!(facts & (ROC_IR_NARROW | ROC_IR_INT32 | ROC_IR_SATURATES))) return NULL;
