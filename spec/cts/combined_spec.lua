@@ -172,6 +172,45 @@ devices.each(function()
     end
   end)
 
+  it("asks for what a condition guards where it holds", function()
+    local k = roc.kernel(function(words, first, out, width)
+      local i = roc.get_global_id(1)
+      if i <= #out then
+        local at = first[i]
+        local word, shift = at >> 5, at & 31
+        local v = words[word + 1] >> shift
+        if shift + width > 32 then
+          v = v | words[word + 2] << 32 - shift
+        else
+          out[i] = words[word + 1 - width]
+        end
+        out[i] = v & (1 << width) - 1
+      end
+    end)
+    local words = { 0, 0, 0, 0x89abcdef, 0x01234567 }
+    local function expected(at)
+      local word, shift = at >> 5, at & 31
+      local both = words[word + 1] | (words[word + 2] or 0) << 32
+      return both >> shift & 15
+    end
+    for _, last in ipairs { 150, 156, 157, 159, 128 } do
+      local places, results = {}, {}
+      for i = 1, N do places[i] = i < N and 128 + i % 20 or last end
+      for i, at in ipairs(places) do results[i] = expected(at) end
+      local out = devices.zeros(N, "int32")
+      local message = run(k, 128, { devices.values(words, "uint32"),
+        devices.values(places, "int64"), out, 4 })
+      if last > 156 then
+        assert.matches("index 6 out of range 1..5 of 'words' (work-item {" .. N .. "})", message, 1,
+          true)
+        results[N] = 0
+      else
+        assert.is_false(message)
+      end
+      assert.same(results, devices.table(out))
+    end
+  end)
+
   it("keeps what is stored last, where both ways store it", function()
     local k = roc.kernel(function(a, out)
       local i = roc.get_global_id(1)

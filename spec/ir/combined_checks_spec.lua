@@ -101,6 +101,26 @@ describe("combined checks", function()
     check(exact, "check%.int", "check%.index", "check%.nonzero", "floordiv", "store")
   end)
 
+  it("decides checks in an IF whose condition is known at the first one, too", function()
+    local text = combine("check.index x.0 0 #0 %0", "%5: int = load x.0 %0",
+      "%6: bool = lt %0 %1", "if %6", "%7: int = add %0 %2", "check.index y.1 0 #1 %7",
+      "store y.1 %5 %7", "else", "check.index x.0 0 #0 %1", "store x.0 %5 %1", "end")
+    check(text, "lt %%0 %%1\n", "add %%0 %%2\n", "index%.fits x%.0 0 %%0\n",
+      "index%.fits y%.1 0 %%6\n", "index%.fits x%.0 0 %%1\n", "select %%5 %%8 %%9\n", "if all ")
+    local fast, exact = regions(text)
+    assert.equal(0, count(fast, "check%."))
+    assert.equal(0, count(fast, "add "))
+    check(fast, "load x%.0", "if %%5\n", "store y%.1", "else", "store x%.0", "end")
+    check(exact, "check%.index x%.0 0 #0 %%0\n", "load x%.0", "if ", "check%.index y%.1",
+      "store y%.1", "else", "check%.index x%.0 0 #0 %%1\n", "store x%.0", "end")
+  end)
+
+  it("takes no value of a variable that the IF sets before", function()
+    local fast = regions(combine("check.index x.0 0 #0 %0", "%5: bool = lt %0 %1", "if %5",
+      "set v.0 %1", "%6: int = get v.0", "check.index y.1 0 #1 %6", "store y.1 %1 %6", "end"))
+    check(fast, "set v%.0", "index%.fits y%.1")
+  end)
+
   it("leaves what meets barriers, and bodies of innermost counting loops", function()
     for _, lines in ipairs {
       { "check.index x.0 0 #0 %0", "store x.0 %1 %0", "barrier 1" },

@@ -1,7 +1,8 @@
 /* See combined_checks.h.  Works on one region after the other, outermost first.  In a region the
  * part from its first check on is looked at once: which of its results could be computed at the
  * beginning of that part, and which checks are of such results.  What these need is moved there;
- * the part is copied, as it was, and then the first of both goes without the checks. */
+ * the part is copied, as it was, and then the first of both goes without the checks.  A check in an IF
+ * whose condition is among these results is asked for where the condition holds. */
 #include "ir/combined_checks.h"
 
 #include "base/alloc.h"
@@ -13,6 +14,13 @@ enum {
   MAX_DEPTH = 4, /* of parts in parts */
   MAX_LOOPS = 6, /* around a part: what deeper ones keep takes all registers, and twice for two */
 };
+
+/* A check to be combined. */
+typedef struct combined {
+  uint32_t id;
+  uint32_t guard; /* the IF that it stands in; NONE: in none */
+  bool in_else;
+} combined;
 
 typedef struct combiner {
   roc_ir_module *m;
@@ -28,7 +36,7 @@ typedef struct combiner {
   uint32_t *wanted;       /* likewise, if it is to be */
   uint32_t *is_set;       /* per variable: likewise, assigned in the part so far */
   roc_ir_copier copier;
-  uint32_t *checks; /* of the part, to be combined */
+  combined *checks; /* of the part, to be combined; those of an IF one after the other */
   uint32_t nchecks;
 } combiner;
 
@@ -117,6 +125,32 @@ static bool is_ready(const combiner *c, const roc_ir_inst *inst) {
   return roc_ir_op_table[inst->op].flags == ROC_IRF_PURE && has_operands(c, inst);
 }
 
+static void add_check(combiner *c, uint32_t id, uint32_t guard, bool in_else) {
+  if (c->nchecks < MAX_COMBINED) c->checks[c->nchecks++] = (combined){id, guard, in_else};
+}
+
+/* Of an instruction of the part, or of an IF in it. */
+static void look_at_inst(combiner *c, uint32_t id, uint32_t guard, bool in_else) {
+  const roc_ir_inst *inst = inst_of(c, id);
+  if (is_check(inst) && has_operands(c, inst)) add_check(c, id, guard, in_else);
+  if (is_ready(c, inst)) c->ready[id] = c->tick;
+}
+
+static void look_at_guarded(combiner *c, uint32_t guard) {
+  for (uint32_t r = 0; r < 2; r++) {
+    const roc_ir_ids *ids = ids_of(c, inst_of(c, guard)->k.region[r]);
+    for (uint32_t i = 0; i < ids->count; i++) c->inside[ids->items[i]] = c->tick;
+    for (uint32_t i = 0; i < ids->count; i++) {
+      look_at_inst(c, ids->items[i], guard, r > 0);
+      note_sets(c, ids->items[i]);
+    }
+  }
+}
+
+static bool is_guard(const combiner *c, const roc_ir_inst *inst) {
+  return inst->op == ROC_IR_IF && inst->aux == 0 && has_operands(c, inst);
+}
+
 /* Finds the checks to be combined of the part `ids`, which begins with one.  A condition after which
  * a work-item may have left is often what keeps it from a wrong index. */
 static void look_at_part(combiner *c, const uint32_t *ids, uint32_t count) {
@@ -125,19 +159,37 @@ static void look_at_part(combiner *c, const uint32_t *ids, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) c->inside[ids[i]] = c->tick;
   for (uint32_t i = 0; i < count && c->nchecks < MAX_COMBINED; i++) {
     const roc_ir_inst *inst = inst_of(c, ids[i]);
-    if (is_check(inst) && has_operands(c, inst)) c->checks[c->nchecks++] = ids[i];
-    if (is_ready(c, inst)) c->ready[ids[i]] = c->tick;
+    look_at_inst(c, ids[i], ROC_IR_NONE, false);
     if (roc_ir_has_regions(inst) && look_inside(c, inst).leaves) return;
+    if (is_guard(c, inst)) look_at_guarded(c, ids[i]);
     note_sets(c, ids[i]);
   }
+}
+
+static bool is_combined(const combiner *c, uint32_t id) {
+  for (uint32_t i = 0; i < c->nchecks; i++) {
+    if (c->checks[i].id == id) return true;
+  }
+  return false;
+}
+
+static bool guards_checks(const combiner *c, uint32_t id) {
+  for (uint32_t i = 0; i < c->nchecks; i++) {
+    if (c->checks[i].guard == id) return true;
+  }
+  return false;
 }
 
 /* What is needed of the part stands in front of what needs it. */
 static void want_operands(combiner *c, const uint32_t *ids, uint32_t count) {
   for (uint32_t i = count; i-- > 0;) {
     const roc_ir_inst *inst = inst_of(c, ids[i]);
-    bool needs = c->wanted[ids[i]] == c->tick;
-    for (uint32_t n = 0; n < c->nchecks && !needs; n++) needs = c->checks[n] == ids[i];
+    bool guards = guards_checks(c, ids[i]);
+    bool needs = c->wanted[ids[i]] == c->tick || is_combined(c, ids[i]) || guards;
+    for (uint32_t r = 0; guards && r < 2; r++) {
+      const roc_ir_ids *inner = ids_of(c, inst->k.region[r]);
+      want_operands(c, inner->items, inner->count);
+    }
     for (uint32_t n = 0; needs && n < inst->nargs; n++) {
       uint32_t arg = roc_ir_arg(c->m, inst, n);
       if (c->inside[arg] == c->tick) c->wanted[arg] = c->tick;
@@ -178,14 +230,34 @@ uint32_t roc_ir_emit_likely_condition(roc_ir_builder *b, const roc_ir_inst *chec
   return roc_ir_binary(b, ROC_IR_LT, roc_ir_unary(b, ROC_IR_ABS, x), limit);
 }
 
-static uint32_t emit_likely(combiner *c, uint32_t check) {
-  roc_ir_inst inst = *inst_of(c, check);
+static uint32_t both_of(combiner *c, uint32_t all, uint32_t condition) {
+  return all == ROC_IR_NONE ? condition : both(&c->b, all, condition);
+}
+
+static uint32_t emit_likely(combiner *c, uint32_t id) {
+  roc_ir_inst inst = *inst_of(c, id);
   return roc_ir_emit_likely_condition(&c->b, &inst, roc_ir_arg(c->m, &inst, 0));
 }
 
+/* Of the checks from *at on that stand in one and the same IF. */
+static uint32_t emit_guarded(combiner *c, uint32_t *at) {
+  uint32_t guard = c->checks[*at].guard, all[2] = {ROC_IR_NONE, ROC_IR_NONE};
+  for (; *at < c->nchecks && c->checks[*at].guard == guard; ++*at) {
+    const combined *of = &c->checks[*at];
+    all[of->in_else] = both_of(c, all[of->in_else], emit_likely(c, of->id));
+  }
+  for (int r = 0; r < 2; r++) {
+    if (all[r] == ROC_IR_NONE) all[r] = roc_ir_const_bool(&c->b, true);
+  }
+  return roc_ir_select(&c->b, roc_ir_arg(c->m, inst_of(c, guard), 0), all[0], all[1]);
+}
+
 static uint32_t emit_conditions(combiner *c) {
-  uint32_t all = emit_likely(c, c->checks[0]);
-  for (uint32_t i = 1; i < c->nchecks; i++) all = both(&c->b, all, emit_likely(c, c->checks[i]));
+  uint32_t all = ROC_IR_NONE;
+  for (uint32_t i = 0; i < c->nchecks;) {
+    bool is_guarded = c->checks[i].guard != ROC_IR_NONE;
+    all = both_of(c, all, is_guarded ? emit_guarded(c, &i) : emit_likely(c, c->checks[i++].id));
+  }
   return all;
 }
 
@@ -197,18 +269,34 @@ static bool push_id(combiner *c, uint32_t id) {
   return false;
 }
 
-static bool is_combined(const combiner *c, uint32_t id) {
-  for (uint32_t i = 0; i < c->nchecks; i++) {
-    if (c->checks[i] == id) return true;
+/* What is needed of the list, and of the IFs in it that guard checks. */
+static void push_wanted(combiner *c, const uint32_t *ids, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    roc_ir_inst inst = *inst_of(c, ids[i]);
+    if (c->wanted[ids[i]] == c->tick) push_id(c, ids[i]);
+    for (uint32_t r = 0; guards_checks(c, ids[i]) && r < 2; r++) {
+      roc_ir_ids inner = *ids_of(c, inst.k.region[r]);
+      push_wanted(c, inner.items, inner.count);
+    }
   }
-  return false;
+}
+
+/* Takes what has moved, and the combined checks, out of an IF. */
+static void take_out(combiner *c, uint32_t guard) {
+  for (uint32_t r = 0; r < 2; r++) {
+    roc_ir_ids *ids = &c->m->regions.items[inst_of(c, guard)->k.region[r]];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < ids->count; i++) {
+      bool goes = c->wanted[ids->items[i]] == c->tick || is_combined(c, ids->items[i]);
+      if (!goes) ids->items[kept++] = ids->items[i];
+    }
+    ids->count = kept;
+  }
 }
 
 static void emit_versions(combiner *c, uint32_t *ids, uint32_t count) {
   c->b.loc = inst_of(c, ids[0])->loc;
-  for (uint32_t i = 0; i < count; i++) {
-    if (c->wanted[ids[i]] == c->tick) push_id(c, ids[i]);
-  }
+  push_wanted(c, ids, count);
   uint32_t all = emit_conditions(c);
   uint32_t choice = roc_ir_begin(&c->b, ROC_IR_IF, ROC_IR_IF_ALL, &all, 1);
   for (uint32_t i = 0; i < count; i++) {
@@ -221,6 +309,9 @@ static void emit_versions(combiner *c, uint32_t *ids, uint32_t count) {
   }
   roc_ir_end(&c->b, choice);
   roc_ir_forget_copies(&c->copier, ids, count);
+  for (uint32_t i = 0; i < count; i++) {
+    if (guards_checks(c, ids[i])) take_out(c, ids[i]);
+  }
 }
 
 /* ---- regions -------------------------------------------------------------------------------- */
