@@ -229,4 +229,19 @@ describe("the condition for versions of a kernel", function()
       assert.not_matches("check%.index keys", fast(r))
     end
   end)
+
+  it("decides divisors, and places in words and bits of what a remainder is taken by", function()
+    local function of(nwords)
+      return row({ { "uint32", 64 }, { "uint32", nwords } }, { 64 }, { 64 }, function(keys, bits)
+        local i = roc.get_global_id(1)
+        if i > #keys then return end
+        local bit, byte = keys[i] % (#bits * 32), keys[i] % (#bits * 4)
+        roc.atomic.or_(bits, (bit >> 5) + 1, 1 << (bit & 31))
+        roc.atomic.or_(bits, byte // 4 + 1, 1)
+      end)
+    end
+    assert.is_true(condition(of(8)))
+    assert.is_false(condition(of(0)))
+    assert.not_matches("check%.", fast(of(8)))
+  end)
 end)

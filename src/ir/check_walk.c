@@ -260,6 +260,7 @@ static bool settle_nonzero(roc_ir_check_walk *w, uint32_t id) {
   const roc_ir_inst *inst = &w->m->insts.items[id];
   if (roc_ir_facts_nonzero(&w->f, operand(w, inst, 0))) return true;
   if (w->is_last && w->reasons) roc_ir_explain_nonzero(w, id);
+  if (w->is_last && w->preconditions) roc_ir_precondition_nonzero(w, operand(w, inst, 0));
   roc_ir_facts_add_nonzero(&w->f, operand(w, inst, 0));
   return false;
 }

@@ -132,6 +132,8 @@ bool roc_ir_is_proved_in_rounds(const roc_ir_check_walk *w, uint32_t id);
  * <= extent of the check `inst`. */
 bool roc_ir_precondition_lower(roc_ir_check_walk *w, uint32_t index);
 void roc_ir_precondition_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index);
+/* Of a division by the value: adds that it is at least 1, where the launch decides that. */
+void roc_ir_precondition_nonzero(roc_ir_check_walk *w, uint32_t value);
 /* Of `x & (#table - 1)`: adds that the table is not empty, without which the mask says nothing. */
 void roc_ir_precondition_mask(roc_ir_check_walk *w, const roc_ir_inst *inst);
 

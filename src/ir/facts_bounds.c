@@ -154,6 +154,7 @@ static bool find_bound_of_operation(bound_search *s, const roc_ir_value *v, int6
       return roc_ir_facts_range_now(s->f, v->args[1]).low > 0 &&
              !__builtin_sub_overflow(so_far, 1, &so_far) &&
              find_bound(s, v->args[1], so_far, depth - 1);
+    case ROC_IR_SHR:
     case ROC_IR_FLOORDIV:
       return roc_ir_facts_quotient_is_less(s->f, v, &m) &&
              !__builtin_sub_overflow(so_far, 1, &so_far) && find_bound(s, m, so_far, depth - 1);

@@ -121,21 +121,55 @@ static bool prove_below_sum(roc_ir_proof *p, uint32_t a, uint32_t b, int64_t k, 
                                     prove_below_window(p, v->args[1], v->args[0], k, depth));
 }
 
-/* An m with u // n < m, as u < n * m is stated. */
+/* What divides: a value, a constant, or both. */
+typedef struct divisor {
+  uint32_t value; /* NONE: it is a constant alone */
+  int64_t k;      /* 0: it is no constant */
+} divisor;
+
+/* Of a division, or of a shift of what is not negative; false: it is neither, or may divide by less
+ * than 1. */
+static bool find_divisor(const roc_ir_facts *f, const roc_ir_value *v, divisor *out) {
+  const roc_ir_value *by = &f->values.items[v->args[1]];
+  int64_t k = by->op == ROC_IR_CONST ? by->k : 0;
+  if (v->op == ROC_IR_SHR) {
+    *out = (divisor){ROC_IR_NONE, (int64_t)1 << (k & 63)};
+    return k > 0 && k < 63 && roc_ir_facts_range_now(f, v->args[0]).low >= 0;
+  }
+  *out = (divisor){v->args[1], k};
+  return roc_ir_facts_range_now(f, v->args[1]).low >= 1;
+}
+
+/* Whether the value is a product by it that does not wrap; *m is the other factor. */
+static bool is_multiple_of(const roc_ir_facts *f, uint32_t id, divisor by, uint32_t *m) {
+  const roc_ir_value *product = &f->values.items[id];
+  if (product->op != ROC_IR_MUL || product->type != ROC_VT_INT) return false;
+  if (product->everywhere.low == INT64_MIN || product->everywhere.high == INT64_MAX) return false;
+  for (uint32_t n = 0; n < 2; n++) {
+    const roc_ir_value *factor = &f->values.items[product->args[n]];
+    bool is_it = product->args[n] == by.value;
+    if (!is_it && (by.k == 0 || factor->op != ROC_IR_CONST || factor->k != by.k)) continue;
+    *m = product->args[1 - n];
+    return true;
+  }
+  return false;
+}
+
+/* An m with u // n < m, as u < n * m is stated, or u is a remainder by n * m. */
 bool roc_ir_facts_quotient_is_less(const roc_ir_facts *f, const roc_ir_value *v, uint32_t *m) {
-  uint32_t n = v->args[1];
+  divisor n;
   roc_ir_term u = roc_ir_facts_term(f, v->args[0]);
-  if (roc_ir_facts_range_now(f, n).low < 1) return false;
+  if (!find_divisor(f, v, &n)) return false;
+  const roc_ir_value *rest = &f->values.items[u.base];
+  if (rest->op == ROC_IR_MOD && rest->type == ROC_VT_INT && u.offset <= 0) {
+    bool divides = roc_ir_facts_range_now(f, rest->args[1]).low > 0;
+    if (divides && is_multiple_of(f, rest->args[1], n, m)) return true;
+  }
   for (uint32_t i = f->relations.count; i-- > roc_ir_facts_oldest(f);) {
     const roc_ir_relation *r = &f->relations.items[i];
-    const roc_ir_value *product = &f->values.items[r->b];
     int64_t over;
-    if (r->a != u.base || product->op != ROC_IR_MUL || product->type != ROC_VT_INT) continue;
-    if (product->args[0] != n && product->args[1] != n) continue;
-    bool may_wrap = product->everywhere.low == INT64_MIN || product->everywhere.high == INT64_MAX;
-    if (may_wrap || __builtin_add_overflow(r->k, u.offset, &over) || over >= 0) continue;
-    *m = product->args[product->args[0] == n ? 1 : 0];
-    return true;
+    if (r->a != u.base || !is_multiple_of(f, r->b, n, m)) continue;
+    if (!__builtin_add_overflow(r->k, u.offset, &over) && over < 0) return true;
   }
   return false;
 }
@@ -286,6 +320,7 @@ static bool prove_operation(roc_ir_proof *p, const roc_ir_value *v, uint32_t b, 
     case ROC_IR_MOD:
       return roc_ir_facts_range_now(f, v->args[1]).low > 0 &&
              prove_less(p, v->args[1], b, k, -1, depth);
+    case ROC_IR_SHR:
     case ROC_IR_FLOORDIV:
       return roc_ir_facts_quotient_is_less(f, v, &m) && prove_less(p, m, b, k, -1, depth);
     case ROC_IR_BAND: return prove_masked(p, v, b, k, depth);

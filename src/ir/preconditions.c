@@ -1,6 +1,7 @@
 /* What of a launch would prove an index check: bounds of the index that are the same for all
  * work-items, and are less than its extent if arguments, extents and sizes are in order. */
 #include "ir/check_walk.h"
+#include "ir/facts_terms.h"
 
 enum { MOST_CHOICES = 3 };
 
@@ -204,6 +205,13 @@ bool roc_ir_precondition_lower(roc_ir_check_walk *w, uint32_t index) {
 
 void roc_ir_precondition_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index) {
   need_upper(w, inst, index, 0, MOST_CHOICES);
+}
+
+void roc_ir_precondition_nonzero(roc_ir_check_walk *w, uint32_t value) {
+  int64_t k;
+  const roc_ir_value *v = &w->f.values.items[value];
+  if (roc_ir_facts_takes_constant(&w->f, v, ROC_IR_MUL, &k) && k > 0) value = v->args[0];
+  if (roc_ir_facts_is_argument(&w->f, value)) need_lower(w, value, 0, 0);
 }
 
 void roc_ir_precondition_mask(roc_ir_check_walk *w, const roc_ir_inst *inst) {
