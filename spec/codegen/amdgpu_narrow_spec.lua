@@ -119,6 +119,14 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     assert.not_matches("v_lsh[lr]+rev_b64", text)
   end)
 
+  it("divides what has 32 bits by what may have more without a branch", function()
+    local _, text = hot(kernel([[function(x, y)
+      local i = roc.get_global_id(1)
+      if i <= #y then y[i] = x[i] % (#x * 32) end
+    end]], "(uint32[:] narrow, uint32[:] narrow)", false))
+    assert.equal(1, select(2, text:gsub("s_cbranch", "")))
+  end)
+
   it("compares indices out of memory in 32 bits, without the 1 that is added", function()
     local _, text = hot(kernel([[function(from, to, length, dist)
       local e = roc.get_global_id(1)

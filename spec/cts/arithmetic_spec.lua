@@ -495,6 +495,23 @@ devices.each(function(device)
       end)
     end
 
+    it("divides what has 32 bits by what may have more", function()
+      local k = devices.kernel("function(x, y, out) local i = roc.get_global_id(1) "
+        .. "local a, b = x[i], y[i] >> 1 out[i][1], out[i][2] = a // b, a % b end")
+      local values = { 0, 1, 2, 7, 1000003, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff }
+      local divisors = { 1, 2, 3, 7, 65536, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, 1 << 32,
+        1 << 32 | 1, 1 << 32 | 7, 1 << 33, 1 << 62, math.maxinteger }
+      local xs, ys = pairs_of(values, divisors)
+      local twice, expected = {}, {}
+      for i, y in ipairs(ys) do
+        twice[i] = y << 1
+        expected[i] = { xs[i] // y, xs[i] % y }
+      end
+      local out = devices.zeros({ #xs, 2 }, "int64")
+      devices.run(k, #xs, { devices.values(xs, "uint32"), devices.values(twice, "int64"), out })
+      assert.same(expected, devices.table(out))
+    end)
+
     it("takes the high byte of an int16 without its sign", function()
       local k = devices.kernel("function(x, y, out) local i = roc.get_global_id(1) "
         .. "out[i] = (roc.int16(x[i] + y[i]) // 256 & 0xffff) + i end")

@@ -73,7 +73,8 @@ void roc_ir_check_reasons_deinit(roc_ir_check_reasons *reasons);
  * without NARROW: by a constant, and the variable has 32 bits with a sign in the body, and after the
  * last round.  LOW: by 1 or -1, and it has them in the body.  Of what looks at an index, as
  * CHECK_INDEX does: NARROW, 32 bits tell those that are in range.  Of a shift, COUNTS: by 0 … 2^32-1
- * bits; with FEW: by fewer than 64; FEW alone: by fewer than 32. */
+ * bits; with FEW: by fewer than 64; FEW alone: by fewer than 32.  Of a division, without NARROW,
+ * BY_WIDE: of what lies in 0 … 2^32-1, by what is not negative. */
 typedef enum roc_ir_narrow {
   ROC_IR_NARROW = 1,        /* operands and result lie in 0 … 2^32-1, each without wrapping */
   ROC_IR_NARROW_SIGNED = 2, /* the result lies in 0 … 2^31-1 */
@@ -81,6 +82,7 @@ typedef enum roc_ir_narrow {
   ROC_IR_SCALAR = 8,        /* it is the same for all items of a wavefront */
   ROC_IR_WRAPS = 16,
   ROC_IR_COUNTS = ROC_IR_WRAPS,
+  ROC_IR_BY_WIDE = ROC_IR_WRAPS,
   ROC_IR_INT32 = 32, /* without NARROW: integer operands and result lie in -2^31 … 2^31-1 */
   ROC_IR_LOW = 64,   /* without both: no more than its low 32 bits matter (ir/low_bits.h) */
   /* Of a FLOOR or CEIL, and an ADD to one, without them: what lies beyond -2^31 … 2^31-1 may be the

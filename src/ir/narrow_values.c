@@ -46,12 +46,21 @@ static uint8_t counts_of(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   return lies_in(w, count, UINT32_MAX) ? ROC_IR_COUNTS : 0;
 }
 
+static uint8_t by_wide(roc_ir_check_walk *w, const roc_ir_inst *inst) {
+  bool divides = inst->op == ROC_IR_FLOORDIV || inst->op == ROC_IR_MOD;
+  if (!divides || inst->type != ROC_VT_INT || w->f.limits != &roc_ir_limits_gpu) return 0;
+  return lies_in(w, roc_ir_check_walk_operand(w, inst, 0), UINT32_MAX) &&
+                 lies_in(w, roc_ir_check_walk_operand(w, inst, 1), INT64_MAX)
+             ? ROC_IR_BY_WIDE
+             : 0;
+}
+
 uint8_t roc_ir_narrow_of(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t value) {
   bool is_index = inst->op == ROC_IR_CLAMP_INDEX || inst->op == ROC_IR_WORST_INDEX ||
                   inst->op == ROC_IR_INDEX_FITS || inst->op == ROC_IR_CHECK_INDEX ||
                   inst->op == ROC_IR_WORST_FITS;
   if (is_index) return narrow_of_index(w, inst, value);
-  uint8_t counts = counts_of(w, inst);
+  uint8_t counts = counts_of(w, inst) | by_wide(w, inst);
   bool is_narrow = all_lie_between(w, inst, value, 0, UINT32_MAX);
   if (inst->op == ROC_IR_BAND && lies_in(w, value, UINT32_MAX)) {
     is_narrow = is_narrow || lies_in(w, roc_ir_check_walk_operand(w, inst, 0), UINT32_MAX) ||

@@ -148,6 +148,15 @@ static LLVMValueRef divide(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRe
   return op == ROC_IR_MOD ? value : LLVMBuildSelect(cg->b, by_zero, zero, value, "");
 }
 
+/* Likewise of 32 bits by what may have more, which is more than they are. */
+static LLVMValueRef divide_by_wide(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef rest = roc_cg_take_low(cg, a), high = LLVMBuildLShr(cg->b, b, roc_cg_i64(cg, 32), "");
+  LLVMValueRef is_more = LLVMBuildICmp(cg->b, LLVMIntNE, high, roc_cg_i64(cg, 0), "");
+  LLVMValueRef value = divide(cg, op, rest, roc_cg_take_low(cg, b));
+  if (op != ROC_IR_MOD) rest = roc_cg_i32(cg, 0);
+  return roc_cg_extend(cg, LLVMBuildSelect(cg->b, is_more, rest, value, ""), false);
+}
+
 /* By a constant; NULL: it is none, or takes all bits out. */
 static LLVMValueRef shift(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
   if (!LLVMIsAConstantInt(b) || LLVMConstIntGetZExtValue(b) >= 32) return NULL;
@@ -335,6 +344,10 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
     bool counts = facts & (ROC_IR_COUNTS | ROC_IR_FEW);
     if (is_by_any && counts) return shift_by(cg, op, facts, a, b);
     facts &= (uint8_t)~(ROC_IR_COUNTS | ROC_IR_FEW);
+  }
+  if (op == ROC_IR_FLOORDIV || op == ROC_IR_MOD) {
+    bool is_by_wide = (facts & ROC_IR_BY_WIDE) && !(facts & (ROC_IR_NARROW | ROC_IR_LOW));
+    if (is_by_wide && !roc_cg_constant(b)) return divide_by_wide(cg, op, a, b);
   }
   if (facts & ROC_IR_LOW) return low_half(cg, inst, a, b);
   if (!cg->target->saturate) facts &= (uint8_t)~ROC_IR_SATURATES;
