@@ -127,6 +127,25 @@ describe("index arithmetic on AMDGPU #amdgpu", function()
     assert.equal(1, select(2, text:gsub("s_cbranch", "")))
   end)
 
+  it("carries an index that each round checks in 32 bits, and shifts by what rounds add", function()
+    local text = select(2, hot(kernel([[function(bytes, offsets, out)
+      local i = roc.get_global_id(1)
+      if i > #out then return end
+      local at, shift, value = offsets[i] + 1, 0, 0
+      local byte = bytes[at]
+      while byte >= 128 do
+        value = value | (byte & 127) << shift
+        shift = shift + 7
+        at = at + 1
+        byte = bytes[at]
+      end
+      out[i] = value | byte << shift
+    end]], "(uint8[:] narrow, int32[:] narrow, int32[:] narrow)")))
+    local loop = text:match("^.-s_cbranch_execnz")
+    assert.not_matches("_co_", loop)
+    assert.not_matches("v_lsh[lr]+rev_b64", loop)
+  end)
+
   it("compares indices out of memory in 32 bits, without the 1 that is added", function()
     local _, text = hot(kernel([[function(from, to, length, dist)
       local e = roc.get_global_id(1)

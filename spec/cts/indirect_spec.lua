@@ -488,6 +488,60 @@ devices.each(function()
       "index 201 out of range 1..200 of 'x' (work-item {77})")
   end)
 
+  it("walks on to the index that is wrong, which is set before it is used", function()
+    local decode = roc.kernel(function(o, bytes, offsets)
+      local i = roc.get_global_id(1)
+      if i > #o then return end
+      local at, shift, value = offsets[i] + 1, 0, 0
+      local byte = bytes[at]
+      while byte >= 128 do
+        value = value | (byte & 127) << shift
+        shift = shift + 7
+        at = at + 1
+        byte = bytes[at]
+      end
+      o[i] = (value | byte << shift) + at
+    end)
+    local bytes = fill(2 * N, function(i) return i % 4 == 0 and i % 128 or 128 + i % 100 end)
+    local offsets = fill(N, function(i) return 2 * i - 2 end)
+    check(decode, { { zeros(N), "int64" }, { bytes, "uint8" }, { offsets, "int32" } })
+    bytes[2 * N] = 200
+    check(decode, { { zeros(N), "int64" }, { bytes, "uint8" }, { offsets, "int32" } },
+      "index 401 out of range 1..400 of 'bytes' (work-item {199}, and 1 more)")
+    offsets[7] = (1 << 31) - 1
+    check(decode, { { zeros(N), "int64" }, { bytes, "uint8" }, { offsets, "int32" } },
+      "index 2147483648 out of range 1..400 of 'bytes' (work-item {7}, and 2 more)")
+  end)
+
+  it("searches by a table of where to go on, up to the index that is wrong", function()
+    local search = roc.kernel(function(o, text, pattern, failure)
+      local i = roc.get_global_id(1)
+      if i > #o then return end
+      local j, count = 0, 0
+      for k = i, math.min(i + 20, #text) do
+        local c = text[k]
+        while j > 0 and pattern[j + 1] ~= c do j = failure[j] end
+        if pattern[j + 1] == c then j = j + 1 end
+        if j == #pattern - 1 then
+          count = count + 1
+          j = failure[j]
+        end
+      end
+      o[i] = 100 * count + j
+    end)
+    local text = fill(3 * N, function(i) return i * i // 3 % 2 end)
+    local pattern, failure = { { 1, 0, 1, 9 }, "uint8" }, { 0, 0, 1 }
+    check(search, { { zeros(N), "int32" }, { text, "uint8" }, pattern, { failure, "int32" } })
+    for _, wrong in ipairs { -1, 4, 7, (1 << 31) - 1, -(1 << 31) } do
+      failure[3] = wrong
+      local args = { { zeros(N), "int32" }, { text, "uint8" }, pattern, { failure, "int32" } }
+      local result, message = run(search, args)
+      local sim_result, sim_message = run_on_sim(search, args)
+      assert.same(sim_result, result)
+      assert.equal(sim_message, message)
+    end
+  end)
+
   it("does not check what an error ends before", function()
     local k = roc.kernel(function(o, x, idx)
       local i = roc.get_global_id(1)

@@ -19,6 +19,7 @@ kernel k(first.0: int32[1] c read narrow, count.1: int32[1] c read narrow, x.2: 
   %1: int = param n.4
   %2: f32 = const 0
   %50: int = extent y.3 0
+  %51: int = band %50 %1
   set sum.2 %2
   %3 = for k.0 %0 %1 %0
     %4: int = get k.0
@@ -85,7 +86,7 @@ describe("deferring the checks of a nest", function()
   end)
 
   it("asks in front for divisors that are made there", function()
-    local copy, again = parts(defer(inner_with("check.nonzero #1 %50")))
+    local copy, again = parts(defer(inner_with("check.nonzero #1 %51")))
     check(copy, "ne %%%d+ %%%d+", "if ", " = for k")
     assert.are.equal(0, count(copy, "check%.nonzero"))
     assert.are.equal(1, count(again, "check%.nonzero"))

@@ -203,7 +203,7 @@ static void walk_loop(roc_ir_check_walk *w, uint32_t id) {
   const roc_ir_inst *inst = &w->m->insts.items[id];
   uint32_t region = inst->k.region[0];
   roc_ir_facts_point point = roc_ir_facts_mark(&w->f);
-  int64_t times = roc_ir_sums_enter(w, inst);
+  int64_t times = roc_ir_sums_enter(w, id);
   roc_ir_invariants_enter(w, id);
   roc_ir_check_walk_forget(w, id);
   roc_ir_invariants_assume(w, id);
@@ -317,6 +317,21 @@ static void note_unproved(roc_ir_check_walk *w, uint32_t id) {
   }
 }
 
+/* A check of what the SET assigns, which is not known to have 32 bits. */
+static void note_checked(roc_ir_check_walk *w, uint32_t id) {
+  uint32_t value = operand(w, &w->m->insts.items[id], 0);
+  roc_ir_range range = roc_ir_facts_range(&w->f, value);
+  if (w->m->vars.items[w->m->insts.items[id].aux].type != ROC_VT_INT) return;
+  if (range.low >= INT32_MIN && range.high <= INT32_MAX) return;
+  for (uint32_t i = w->ignored_checks.count; i-- > 0;) {
+    const roc_ir_ignored_check *c = &w->ignored_checks.items[i];
+    if (c->index != value || !roc_ir_facts_le(&w->f, c->mark, value)) continue;
+    w->unproved[id].dims = 1;
+    w->unproved[id].checks[0] = c->check;
+    return;
+  }
+}
+
 bool roc_ir_check_walk_inst(roc_ir_check_walk *w, uint32_t id) {
   const roc_ir_inst *inst = &w->m->insts.items[id];
   if (w->is_last && w->wanted) roc_ir_note_uses(w, id);
@@ -327,6 +342,7 @@ bool roc_ir_check_walk_inst(roc_ir_check_walk *w, uint32_t id) {
       return false;
     case ROC_IR_SET:
       note_set(w, inst);
+      if (w->is_last && w->unproved) note_checked(w, id);
       roc_ir_check_walk_assign(w, inst->aux, operand(w, inst, 0));
       return false;
     case ROC_IR_CHECK_INDEX:
@@ -428,6 +444,7 @@ static bool begin(roc_ir_check_walk *w, const roc_ir_launch_limits *limits) {
   w->one = roc_ir_facts_value(&w->f, &one, NULL);
   w->nsteps = MOST_STEPS;
   w->times = 1;
+  w->counter = ROC_IR_NONE;
   w->sums.count = 0;
   state_launch(w);
   return true;

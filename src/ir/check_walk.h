@@ -77,6 +77,7 @@ typedef struct roc_ir_check_walk {
   roc_ir_range *assigned;   /* per variable, while `held` is found: what it is set to */
   roc_vec(roc_ir_sum) sums; /* while `held` is found: in the walk so far */
   int64_t times;            /* at most, that a work-item comes here; 0: that is not known */
+  uint32_t counter;         /* an index whose checks bound it and the rounds; NONE: there is none */
   roc_vec(roc_ir_invariant) invariants;
   bool finds_invariants; /* what is found wrong is marked */
   uint32_t nwrong;       /* that were marked in this walk */
@@ -177,7 +178,7 @@ bool roc_ir_invariants_guess(roc_ir_check_walk *w);
 /* counted_sums.c, while `held` is found: a loop is entered, result: `times` in front of it, to be set
  * again after it; true when what the SET assigns was noted as a sum; of two paths one has been
  * taken, whose sums begin at `begin` and `middle`; at the end adds all to `assigned`. */
-int64_t roc_ir_sums_enter(roc_ir_check_walk *w, const roc_ir_inst *loop);
+int64_t roc_ir_sums_enter(roc_ir_check_walk *w, uint32_t loop);
 bool roc_ir_sums_note(roc_ir_check_walk *w, const roc_ir_inst *set);
 void roc_ir_sums_join(roc_ir_check_walk *w, uint32_t begin, uint32_t middle);
 void roc_ir_sums_close(roc_ir_check_walk *w);

@@ -405,6 +405,15 @@ static void clamp_indices(deferrer *d, uint32_t id) {
   }
 }
 
+static void clamp_assigned(deferrer *d, uint32_t id) {
+  if (!d->unproved[id].dims) return;
+  uint32_t args = inst_of(d, id).args, value = d->m->operands.items[args];
+  roc_ir_inst check = inst_of(d, d->unproved[id].checks[0]);
+  worst of = {check.aux, (uint32_t)check.k.i, ROC_IR_NONE};
+  uint32_t clamped = of_extent(d, ROC_IR_CLAMP_INDEX, ROC_VT_INT, &of, &value, 1);
+  if (!d->b.failed) d->m->operands.items[args] = clamped;
+}
+
 static void leave_early(deferrer *d, uint32_t id) {
   uint32_t args = inst_of(d, id).args;
   uint32_t is_bad = roc_ir_unary(&d->b, ROC_IR_NOT, emit_all_fit(d, d->now, false));
@@ -440,6 +449,7 @@ static void drop_checks_of(deferrer *d, uint32_t id) {
     return;
   }
   if (inst.op == ROC_IR_LOAD) clamp_indices(d, id);
+  if (inst.op == ROC_IR_SET) clamp_assigned(d, id);
   if (d->is_exit[id]) leave_early(d, id);
   if (takes_down && is_left(d, id)) d->is_exit[roc_ir_find_exit(d->m, id)] = 1;
   if (is_guarded) guard = roc_ir_begin_if(&d->b, emit_all_fit(d, d->now, false));

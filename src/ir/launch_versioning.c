@@ -6,6 +6,7 @@
 #include "ir/deferred_nests.h"
 #include "ir/late_exits.h"
 #include "ir/loop_versioning.h"
+#include "ir/raised_checks.h"
 #include "ir/resumed_loops.h"
 
 /* A versioned loop that ends the body, under a condition of the whole launch, is a version of the
@@ -24,6 +25,7 @@ static void mark_last_loop(roc_ir_module *module, uint32_t first) {
 roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combines,
                                  roc_error *err) {
   uint32_t region = 0, first = module->insts.count;
+  if (defers) roc_ir_raise_checks(module);
   roc_status status = roc_ir_version_body(module, &region, err);
   if (status == ROC_OK) status = roc_ir_eliminate_checks_gpu(module, err);
   roc_ir_late_blocks late = {0};

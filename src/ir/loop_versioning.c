@@ -182,6 +182,16 @@ static void clamp_indices(versioner *v, uint32_t id, const roc_ir_inst *load, ui
   }
 }
 
+/* What is assigned and checked: once the index is wrong, anything may be. */
+static void clamp_assigned(versioner *v, uint32_t id, uint32_t *args) {
+  const roc_ir_unproved *unproved = &v->unproved[id];
+  if (!unproved->dims || !v->is_deferred[unproved->checks[0]]) return;
+  if (!v->is_inside[unproved->checks[0]]) return;
+  roc_ir_inst check = inst_of(v, unproved->checks[0]);
+  uint32_t axis = (uint32_t)check.k.i;
+  args[0] = emit_of_extent(v, ROC_IR_CLAMP_INDEX, check.aux, axis, &args[0], 1);
+}
+
 /* Whether the worst index of each extent is in range. */
 static uint32_t emit_worsts_fit(versioner *v, bool is_inside) {
   uint32_t all = ROC_IR_NONE;
@@ -210,6 +220,7 @@ static bool replace(void *ud, uint32_t id, roc_ir_inst *inst, uint32_t *args) {
     return true;
   }
   if (v->defers && inst->op == ROC_IR_LOAD) clamp_indices(v, id, inst, args);
+  if (v->defers && inst->op == ROC_IR_SET) clamp_assigned(v, id, args);
   return false;
 }
 

@@ -57,7 +57,7 @@ static unsigned at_most(unsigned nbits, unsigned most) {
   return nbits < most ? nbits : most;
 }
 
-/* Whether it moves bits up, by a number that 32 bits hold. */
+/* Whether it moves bits up, by what is not negative. */
 static bool moves_up(const roc_ir_module *m, const uint8_t *narrow, uint32_t id) {
   bool is_shift = m->insts.items[id].op == ROC_IR_SHL;
   return narrow && is_shift && (narrow[id] & (ROC_IR_COUNTS | ROC_IR_FEW));
@@ -79,7 +79,7 @@ static unsigned needed_of_operand(const demand *w, uint32_t id, uint32_t n, unsi
     case ROC_IR_SELECT: return n == 0 ? ALL : nbits;
     case ROC_IR_BAND: return is_known(w, inst, 1 - n, &k) ? at_most(nbits, length_of(k)) : nbits;
     case ROC_IR_SHL:
-      if (moved < 0 && moves_up(w->m, w->narrow, id)) return n > 0 ? HALF : nbits;
+      if (moved < 0 && moves_up(w->m, w->narrow, id)) return n > 0 ? ALL : nbits;
       return moved < 0 || n > 0 ? ALL : nbits > (unsigned)moved ? nbits - (unsigned)moved : 0;
     case ROC_IR_SHR:
     case ROC_IR_FLOORDIV: return moved < 0 || n > 0 ? ALL : at_most(nbits + (unsigned)moved, ALL);

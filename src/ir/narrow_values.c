@@ -43,7 +43,7 @@ static uint8_t counts_of(roc_ir_check_walk *w, const roc_ir_inst *inst) {
   uint32_t count = roc_ir_check_walk_operand(w, inst, 1);
   if (lies_in(w, count, 31)) return ROC_IR_FEW;
   if (lies_in(w, count, 63)) return ROC_IR_COUNTS | ROC_IR_FEW;
-  return lies_in(w, count, UINT32_MAX) ? ROC_IR_COUNTS : 0;
+  return lies_in(w, count, INT64_MAX) ? ROC_IR_COUNTS : 0;
 }
 
 static uint8_t by_wide(roc_ir_check_walk *w, const roc_ir_inst *inst) {

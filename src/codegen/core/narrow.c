@@ -302,7 +302,7 @@ static LLVMValueRef low_half(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef a
   return roc_cg_extend(cg, value, false);
 }
 
-/* By a number of bits in 0 … 2^32-1.  One that takes all bits out gives 0, but what is shifted by 32 or
+/* By a number of bits that is not negative.  One that takes all bits out gives 0, but what is shifted by 32 or
  * more in 64 bits needs no choice for that. */
 static LLVMValueRef shift_by(roc_cg *cg, roc_ir_op op, uint8_t facts, LLVMValueRef a,
                              LLVMValueRef b) {
@@ -317,7 +317,7 @@ static LLVMValueRef shift_by(roc_cg *cg, roc_ir_op op, uint8_t facts, LLVMValueR
   }
   LLVMValueRef low_b = roc_cg_take_low(cg, b);
   LLVMValueRef value = LLVMBuildBinOp(cg->b, opcode, roc_cg_take_low(cg, a), low_b, "");
-  LLVMValueRef fits = LLVMBuildICmp(cg->b, LLVMIntULT, low_b, roc_cg_i32(cg, 32), "");
+  LLVMValueRef fits = LLVMBuildICmp(cg->b, LLVMIntULT, b, roc_cg_i64(cg, 32), "");
   if (!is_few) value = LLVMBuildSelect(cg->b, fits, value, roc_cg_i32(cg, 0), "");
   bool is_signed = (facts & ROC_IR_NARROW) && (facts & ROC_IR_NARROW_SIGNED);
   return roc_cg_extend(cg, value, is_signed);
