@@ -1,5 +1,6 @@
 -- What the arrays of kernels.lua hold at first: a function that gives the bytes of a row's array,
--- {dtype, shape, values}.
+-- {dtype, shape, values}: a name, {"integer", bound}, or a function of the element's number and of a
+-- function that gives a random number.
 
 -- The same numbers in every run.
 local state = 1
@@ -15,6 +16,7 @@ local function elements(shape)
 end
 
 local function value(kind, i)
+  if type(kind) == "function" then return kind(i, random) end
   if kind == "float" then return (random() & 0xffff) / 65536.0 + 0.01 end
   if kind == "sorted" then return 3 * i end
   if kind == "rising" then return i / 300.0 end

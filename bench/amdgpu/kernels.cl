@@ -595,3 +595,60 @@ kernel WG(128, 1, 1) void interpolate(GC(float) knots, GC(float) values, GC(floa
   float f = (t - knots[low]) / (knots[low + 1] - knots[low]);
   out[i] = values[low] + f * (values[low + 1] - values[low]);
 }
+
+kernel WG(64, 1, 1) void unpack_bits(GC(uint) words, G(uint) out, I n, I width) {
+  I i = GID(0);
+  if (i >= n) return;
+  I at = i * width, word = at / 32;
+  uint shift = at % 32;
+  uint v = words[word] >> shift;
+  if (shift + width > 32) v |= words[word + 1] << (32 - shift);
+  out[i] = v & ((1u << width) - 1);
+}
+
+kernel WG(64, 1, 1) void varint(GC(uchar) bytes, GC(int) offsets, G(int) out, I n) {
+  I i = GID(0);
+  if (i >= n) return;
+  I at = offsets[i];
+  int shift = 0, value = 0, byte = bytes[at];
+  while (byte >= 128) {
+    value |= (byte & 127) << shift;
+    shift += 7;
+    byte = bytes[++at];
+  }
+  out[i] = value | byte << shift;
+}
+
+kernel WG(64, 1, 1) void huffman(GC(uint) bits, GC(int) starts, GC(int) counts, GC(int) left,
+                                 GC(int) right, GC(uchar) symbol, G(uchar) out, I n, I per) {
+  I i = GID(0);
+  if (i >= n) return;
+  I at = starts[i], first = i * per, count = counts[i];
+  for (I k = 0; k < count; k++) {
+    I node = 1;
+    while (left[node - 1] != 0) {
+      uint bit = bits[at / 32] >> (at % 32) & 1;
+      node = bit == 0 ? left[node - 1] : right[node - 1];
+      at++;
+    }
+    out[first + k] = symbol[node - 1];
+  }
+}
+
+kernel WG(64, 1, 1) void kmp(GC(uchar) text, GC(uchar) pattern, GC(int) failure, G(int) counts,
+                             I n, I m, I count, I per) {
+  I i = GID(0), first = i * per;
+  if (i >= count) return;
+  I j = 0, end = first + per + m - 1 < n ? first + per + m - 1 : n;
+  int found = 0;
+  for (I k = first; k < end; k++) {
+    uchar c = text[k];
+    while (j > 0 && pattern[j] != c) j = failure[j - 1];
+    if (pattern[j] == c) j++;
+    if (j == m) {
+      found++;
+      j = failure[j - 1];
+    }
+  }
+  counts[i] = found;
+}

@@ -676,4 +676,75 @@ end, { grid = { 4096 }, arrays = { { "float32", 300, "rising" }, { "float32", 30
   { "float32", 4096, "float" }, { "float32", 4096, "none" } }, result = 4,
   peer = { 300, 4096 } })
 
+add("unpack_bits", { 64 }, function(words, out, width)
+  local i = roc.get_global_id(1)
+  if i > #out then return end
+  local at = (i - 1) * width
+  local word, shift = at >> 5, at & 31
+  local v = words[word + 1] >> shift
+  if shift + width > 32 then v = v | words[word + 2] << (32 - shift) end
+  out[i] = v & ((1 << width) - 1)
+end, { grid = { 8000 }, arrays = { { "uint32", 2752, random(1 << 32) },
+  { "uint32", 8000, "none" } }, scalars = { 11 }, result = 2, peer = { 8000, 11 } })
+
+add("varint", { 64 }, function(bytes, offsets, out)
+  local i = roc.get_global_id(1)
+  if i > #out then return end
+  local at, shift, value = offsets[i] + 1, 0, 0
+  local byte = bytes[at]
+  while byte >= 128 do
+    value = value | (byte & 127) << shift
+    shift = shift + 7
+    at = at + 1
+    byte = bytes[at]
+  end
+  out[i] = value | byte << shift
+end, { grid = { 3000 }, arrays = {
+  { "uint8", 9000, function(i, number) return number() % (i % 3 == 0 and 128 or 256) end },
+  { "int32", 3000, function(i) return (i - 1) * 3 end }, { "int32", 3000, "none" } },
+  result = 3, peer = { 3000 } })
+
+-- A tree of 31 nodes, in which those up to 15 have two below them.
+add("huffman", { 64 }, function(bits, starts, counts, left, right, symbol, out, per)
+  local i = roc.get_global_id(1)
+  if i > #starts then return end
+  local at = starts[i]
+  local first = (i - 1) * per
+  for k = 1, counts[i] do
+    local node = 1
+    while left[node] ~= 0 do
+      local bit = bits[(at >> 5) + 1] >> (at & 31) & 1
+      if bit == 0 then node = left[node] else node = right[node] end
+      at = at + 1
+    end
+    out[first + k] = symbol[node]
+  end
+end, { grid = { 1000 }, arrays = { { "uint32", 4000, random(1 << 32) },
+  { "int32", 1000, function(i) return (i - 1) * 100 end },
+  { "int32", 1000, function(_, number) return 6 + number() % 3 end },
+  { "int32", 31, function(i) return i <= 15 and 2 * i or 0 end },
+  { "int32", 31, function(i) return i <= 15 and 2 * i + 1 or 0 end },
+  { "uint8", 31, function(i) return i end }, { "uint8", 8000, "none" } }, scalars = { 8 },
+  result = 7, peer = { 1000, 8 } })
+
+add("kmp", { 64 }, function(text, pattern, failure, counts, per)
+  local i = roc.get_global_id(1)
+  local first = (i - 1) * per
+  if i > #counts then return end
+  local m, j, count = #pattern, 0, 0
+  for k = first + 1, math.min(first + per + m - 1, #text) do
+    local c = text[k]
+    while j > 0 and pattern[j + 1] ~= c do j = failure[j] end
+    if pattern[j + 1] == c then j = j + 1 end
+    if j == m then
+      count = count + 1
+      j = failure[j]
+    end
+  end
+  counts[i] = count
+end, { grid = { 500 }, arrays = { { "uint8", 8000, random(2) },
+  { "uint8", 4, function(i) return i % 2 end },
+  { "int32", 4, function(i) return i > 2 and i - 2 or 0 end }, { "int32", 500, "none" } },
+  scalars = { 16 }, result = 4, peer = { 8000, 4, 500, 16 } })
+
 return rows
