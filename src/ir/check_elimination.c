@@ -68,11 +68,12 @@ roc_status roc_ir_eliminate_checks_gpu(roc_ir_module *module, roc_error *err) {
   return run_walk(&w, made, &roc_ir_limits_gpu, err);
 }
 
-roc_status roc_ir_find_preconditions(const roc_ir_module *module, roc_ir_preconditions *out,
-                                     roc_error *err) {
+roc_status roc_ir_find_preconditions(const roc_ir_module *module, bool defers,
+                                     roc_ir_preconditions *out, roc_error *err) {
   roc_ir_check_walk w;
   bool made = open_walk(&w, (roc_ir_module *)(uintptr_t)module);
   w.preconditions = out;
+  w.defers = defers;
   return run_walk(&w, made, &roc_ir_limits_gpu, err);
 }
 

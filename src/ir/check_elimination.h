@@ -37,9 +37,10 @@ typedef roc_vec(roc_ir_precondition) roc_ir_preconditions;
 bool roc_ir_has_same_bound(const roc_ir_precondition *a, const roc_ir_precondition *b);
 
 /* Appends the preconditions for all index checks of the module whose upper bound is all that is not
- * proved; each once. */
-roc_status roc_ir_find_preconditions(const roc_ir_module *module, roc_ir_preconditions *out,
-                                     roc_error *err);
+ * proved; each once.  `defers`: checks of loops that only read are made after the loop, and so cost
+ * little. */
+roc_status roc_ir_find_preconditions(const roc_ir_module *module, bool defers,
+                                     roc_ir_preconditions *out, roc_error *err);
 
 /* What keeps a LOAD in bounds where index checks are left out; of a SET, in its first dimension, a check
  * of the value that it assigns. */

@@ -85,6 +85,7 @@ typedef struct roc_ir_check_walk {
   bool is_last;
   bool removes;                        /* proved checks */
   roc_ir_preconditions *preconditions; /* what roc_ir_find_preconditions wants */
+  bool defers;                         /* as it says */
   uint8_t *narrow, *narrow_vars;       /* what roc_ir_find_narrow wants */
   const roc_ir_widths *widths;         /* what roc_ir_find_widths wants */
   uint8_t *wanted;                     /* per instruction, for that: what uses want (saturated.c) */

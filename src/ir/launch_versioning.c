@@ -26,7 +26,7 @@ roc_status roc_ir_version_launch(roc_ir_module *module, bool defers, bool combin
                                  roc_error *err) {
   uint32_t region = 0, first = module->insts.count;
   if (defers) roc_ir_raise_checks(module);
-  roc_status status = roc_ir_version_body(module, &region, err);
+  roc_status status = roc_ir_version_body(module, defers, &region, err);
   if (status == ROC_OK) status = roc_ir_eliminate_checks_gpu(module, err);
   roc_ir_late_blocks late = {0};
   roc_ir_ids left = {0};

@@ -642,11 +642,12 @@ bool roc_ir_is_shared_by_launch(const roc_ir_module *m, uint32_t id) {
   return true;
 }
 
-roc_status roc_ir_version_body(roc_ir_module *module, uint32_t *out_region, roc_error *err) {
+roc_status roc_ir_version_body(roc_ir_module *module, bool defers, uint32_t *out_region,
+                               roc_error *err) {
   versioner v;
   roc_ir_preconditions preconditions = {0};
   *out_region = 0;
-  roc_status status = roc_ir_find_preconditions(module, &preconditions, err);
+  roc_status status = roc_ir_find_preconditions(module, defers, &preconditions, err);
   bool is_open = open_versioner(&v, module);
   bool is_worth_it =
       status == ROC_OK && preconditions.count > 0 && preconditions.count <= MAX_PRECONDITIONS;

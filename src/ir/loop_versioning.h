@@ -27,7 +27,8 @@
 /* Each changes a verified module. OOM leaves it unusable. */
 
 /* The whole kernel; *out_region: where the version stands that has the fewer checks. */
-roc_status roc_ir_version_body(roc_ir_module *module, uint32_t *out_region, roc_error *err);
+roc_status roc_ir_version_body(roc_ir_module *module, bool defers, uint32_t *out_region,
+                               roc_error *err);
 /* Loops alone. */
 roc_status roc_ir_version_loops(roc_ir_module *module, bool defers, roc_error *err);
 

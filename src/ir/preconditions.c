@@ -2,6 +2,7 @@
  * work-items, and are less than its extent if arguments, extents and sizes are in order. */
 #include "ir/check_walk.h"
 #include "ir/facts_terms.h"
+#include "ir/walk.h"
 
 enum { MOST_CHOICES = 3 };
 
@@ -92,6 +93,47 @@ static bool describe_product(roc_ir_check_walk *w, uint32_t index, int64_t k,
   return true;
 }
 
+/* ---- elements of few bits, as indices ---- */
+
+/* Whether the index is an element of 8 bits, more or less a constant. */
+static bool is_small_element(const roc_ir_module *m, const roc_ir_inst *check) {
+  const roc_ir_inst *index = &m->insts.items[roc_ir_arg(m, check, 0)];
+  while (index->op == ROC_IR_ADD || index->op == ROC_IR_SUB) {
+    if (m->insts.items[roc_ir_arg(m, index, 1)].op != ROC_IR_CONST) return false;
+    index = &m->insts.items[roc_ir_arg(m, index, 0)];
+  }
+  return index->op == ROC_IR_LOAD &&
+         roc_dtype_itemsize(m->arrays.items[index->aux].dtype) == 1;
+}
+
+/* Whether the loop assigns and reads alone, and has the check in it. */
+static ROC_IR_WALKS bool reads_and_checks(const roc_ir_module *m, const roc_ir_inst *loop,
+                                          const roc_ir_inst *check) {
+  const uint16_t effects = ROC_IRF_WRITE | ROC_IRF_EFFECT | ROC_IRF_STOP;
+  bool has_check = false;
+  roc_ir_walk walk;
+  ROC_IR_FOR_EACH(walk, m, loop->k.region[0]) {
+    roc_ir_op op = (roc_ir_op)walk.inst->op;
+    bool is_plain = op == ROC_IR_SET || op == ROC_IR_CHECK_INDEX || op == ROC_IR_LEAVE ||
+                    op == ROC_IR_NEXT || !(roc_ir_op_table[op].flags & effects);
+    if (!is_plain) return false;
+    has_check |= walk.inst == check;
+  }
+  return has_check;
+}
+
+/* Such elements rarely have all values that they may have, and a table need not have so many
+ * entries: a condition for the launch may then never hold.  In such a loop the check costs little. */
+static bool is_element_in_reading_loop(const roc_ir_module *m, const roc_ir_inst *check) {
+  if (!is_small_element(m, check)) return false;
+  for (uint32_t i = 0; i < m->insts.count; i++) {
+    const roc_ir_inst *inst = &m->insts.items[i];
+    bool loops = inst->op == ROC_IR_LOOP || inst->op == ROC_IR_FOR;
+    if (loops && reads_and_checks(m, inst, check)) return true;
+  }
+  return false;
+}
+
 static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t index, int64_t k,
                        int depth);
 
@@ -157,7 +199,8 @@ static void need_upper(roc_ir_check_walk *w, const roc_ir_inst *inst, uint32_t i
         describe_bound(w, bound.value, bound.plus, &p)) {
       keep_precondition(w, &p);
     }
-  } else if ((is_const || is_small) && w->f.values.items[extent].op != ROC_IR_CONST) {
+  } else if ((is_const || is_small) && w->f.values.items[extent].op != ROC_IR_CONST &&
+             !(w->defers && is_element_in_reading_loop(w->m, inst))) {
     if (!__builtin_add_overflow(range.high, k, &p.k)) keep_precondition(w, &p);
   }
 }
