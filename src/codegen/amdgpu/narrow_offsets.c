@@ -12,7 +12,7 @@ enum {
 typedef struct narrower {
   roc_cg *cg;
   LLVMBuilderRef b;
-  const roc_value_facts *facts;
+  roc_value_facts *facts;
   LLVMValueRef phis[MOST_PHIS], halves[MOST_PHIS];
   unsigned nphis;
   bool is_cut; /* what is made has been cut out of 64 bits */
@@ -122,7 +122,7 @@ static bool narrow_sum(narrower *n, LLVMValueRef sum) {
   return true;
 }
 
-bool roc_amdgpu_narrow_offsets(roc_cg *cg, const roc_value_facts *facts) {
+bool roc_amdgpu_narrow_offsets(roc_cg *cg, roc_value_facts *facts) {
   narrower n = {.cg = cg, .b = LLVMCreateBuilderInContext(cg->ctx), .facts = facts};
   bool was_any = false;
   for (LLVMBasicBlockRef at = LLVMGetFirstBasicBlock(cg->fn); at; at = LLVMGetNextBasicBlock(at)) {

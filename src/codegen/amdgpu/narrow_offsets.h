@@ -6,6 +6,6 @@
 #include "codegen/amdgpu/value_facts.h"
 
 /* Makes them of 32 bits, where work-items do not share them; whether there were any. */
-bool roc_amdgpu_narrow_offsets(roc_cg *cg, const roc_value_facts *facts);
+bool roc_amdgpu_narrow_offsets(roc_cg *cg, roc_value_facts *facts);
 
 #endif

@@ -86,7 +86,7 @@ static bool repeats_without(LLVMBasicBlockRef block, LLVMBasicBlockRef other) {
 
 /* Offsets that were made again in a block. */
 typedef struct copies {
-  const roc_value_facts *facts;
+  roc_value_facts *facts;
   LLVMBasicBlockRef block;
   LLVMValueRef of[MOST_COPIES], made[MOST_COPIES];
   unsigned count;

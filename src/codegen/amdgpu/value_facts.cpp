@@ -1,6 +1,8 @@
 /* These analyses have no C interface.  See value_facts.h. */
 #include "codegen/amdgpu/value_facts.h"
 
+#include <optional>
+
 #include <llvm/Analysis/CycleAnalysis.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Analysis/UniformityAnalysis.h>
@@ -12,21 +14,18 @@
 #include <llvm/Target/TargetMachine.h>
 
 struct roc_value_facts {
+  llvm::Function &function;
   llvm::FunctionAnalysisManager analyses;
-  const llvm::DataLayout *layout;
-  llvm::UniformityInfo uniformity;
+  std::optional<llvm::UniformityInfo> uniformity; /* when it was first asked for */
 };
 
 roc_value_facts *roc_value_facts_make(LLVMValueRef fn, LLVMTargetMachineRef tm) {
-  auto *facts = new roc_value_facts;
   auto *machine = reinterpret_cast<llvm::TargetMachine *>(tm);
-  auto &function = *llvm::cast<llvm::Function>(llvm::unwrap(fn));
+  auto *facts = new roc_value_facts{*llvm::cast<llvm::Function>(llvm::unwrap(fn)), {}, {}};
   facts->analyses.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
   facts->analyses.registerPass([] { return llvm::DominatorTreeAnalysis(); });
   facts->analyses.registerPass([] { return llvm::CycleAnalysis(); });
-  facts->analyses.registerPass([&] { return machine->getTargetIRAnalysis(); });
-  facts->layout = &function.getParent()->getDataLayout();
-  facts->uniformity = llvm::UniformityInfoAnalysis().run(function, facts->analyses);
+  facts->analyses.registerPass([=] { return machine->getTargetIRAnalysis(); });
   return facts;
 }
 
@@ -34,11 +33,15 @@ void roc_value_facts_free(roc_value_facts *facts) {
   delete facts;
 }
 
-bool roc_value_is_divergent(const roc_value_facts *facts, LLVMValueRef value) {
-  return facts->uniformity.isDivergent(llvm::unwrap(value));
+bool roc_value_is_divergent(roc_value_facts *facts, LLVMValueRef value) {
+  if (!facts->uniformity) {
+    facts->uniformity = llvm::UniformityInfoAnalysis().run(facts->function, facts->analyses);
+  }
+  return facts->uniformity->isDivergent(llvm::unwrap(value));
 }
 
 bool roc_value_has_32_bits(const roc_value_facts *facts, LLVMValueRef value) {
-  llvm::KnownBits bits = llvm::computeKnownBits(llvm::unwrap(value), *facts->layout);
+  const llvm::DataLayout &layout = facts->function.getParent()->getDataLayout();
+  llvm::KnownBits bits = llvm::computeKnownBits(llvm::unwrap(value), layout);
   return bits.countMaxActiveBits() <= 32;
 }

@@ -10,14 +10,14 @@
 extern "C" {
 #endif
 
-/* Of what is in the function when this is made. */
+/* Of what is in the function when it is first asked for. */
 typedef struct roc_value_facts roc_value_facts;
 
 roc_value_facts *roc_value_facts_make(LLVMValueRef fn, LLVMTargetMachineRef tm);
 void roc_value_facts_free(roc_value_facts *facts);
 
 /* Whether it may differ between the work-items of a wavefront. */
-bool roc_value_is_divergent(const roc_value_facts *facts, LLVMValueRef value);
+bool roc_value_is_divergent(roc_value_facts *facts, LLVMValueRef value);
 
 /* Whether an integer of 64 bits is known to be below 2^32. */
 bool roc_value_has_32_bits(const roc_value_facts *facts, LLVMValueRef value);
