@@ -1,6 +1,6 @@
 -- What the arrays of kernels.lua hold at first: a function that gives the bytes of a row's array,
--- {dtype, shape, values}: a name, {"integer", bound}, or a function of the element's number and of a
--- function that gives a random number.
+-- {dtype, shape, values}.  The values: a name, {"integer", bound}, or a function of the element's
+-- number and of a function that gives a random number.
 
 -- The same numbers in every run.
 local state = 1

@@ -102,8 +102,7 @@ static bool is_small_element(const roc_ir_module *m, const roc_ir_inst *check) {
     if (m->insts.items[roc_ir_arg(m, index, 1)].op != ROC_IR_CONST) return false;
     index = &m->insts.items[roc_ir_arg(m, index, 0)];
   }
-  return index->op == ROC_IR_LOAD &&
-         roc_dtype_itemsize(m->arrays.items[index->aux].dtype) == 1;
+  return index->op == ROC_IR_LOAD && roc_dtype_itemsize(m->arrays.items[index->aux].dtype) == 1;
 }
 
 /* Whether the loop assigns and reads alone, and has the check in it. */

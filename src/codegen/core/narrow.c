@@ -150,7 +150,8 @@ static LLVMValueRef divide(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRe
 
 /* Likewise of 32 bits by what may have more, which is more than they are. */
 static LLVMValueRef divide_by_wide(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
-  LLVMValueRef rest = roc_cg_take_low(cg, a), high = LLVMBuildLShr(cg->b, b, roc_cg_i64(cg, 32), "");
+  LLVMValueRef rest = roc_cg_take_low(cg, a),
+               high = LLVMBuildLShr(cg->b, b, roc_cg_i64(cg, 32), "");
   LLVMValueRef is_more = LLVMBuildICmp(cg->b, LLVMIntNE, high, roc_cg_i64(cg, 0), "");
   LLVMValueRef value = divide(cg, op, rest, roc_cg_take_low(cg, b));
   if (op != ROC_IR_MOD) rest = roc_cg_i32(cg, 0);
@@ -343,7 +344,7 @@ LLVMValueRef roc_cg_narrow_expr(roc_cg *cg, uint32_t id, LLVMValueRef a, LLVMVal
     bool is_by_any = roc_ir_bits_moved(cg->ir, inst) < 0;
     bool counts = facts & (ROC_IR_COUNTS | ROC_IR_FEW);
     if (is_by_any && counts) return shift_by(cg, op, facts, a, b);
-    facts &= (uint8_t)~(ROC_IR_COUNTS | ROC_IR_FEW);
+    facts &= (uint8_t) ~(ROC_IR_COUNTS | ROC_IR_FEW);
   }
   if (op == ROC_IR_FLOORDIV || op == ROC_IR_MOD) {
     bool is_by_wide = (facts & ROC_IR_BY_WIDE) && !(facts & (ROC_IR_NARROW | ROC_IR_LOW));
