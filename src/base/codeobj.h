@@ -94,9 +94,10 @@ struct roc_cpu_turn {
 };
 
 /* Runs workgroups first … end-1 in increasing order (linear: dimension 1 fastest) on the calling
- * thread; where the object goes_by_rows, of dimension 1, as if the others had one work-item. `kernarg`: the block laid out by `args`. `shared`: static then dynamic bytes, rounded up
- * to 64, `batch` times; 64-byte aligned, and `frame` likewise. Both are the caller's, undefined
- * contents, not shared between threads. */
+ * thread; where the object goes_by_rows, of dimension 1, as if the others had one work-item.
+ * `kernarg`: the block laid out by `args`. `shared`: static then dynamic bytes, rounded up to 64,
+ * `batch` times; 64-byte aligned, and `frame` likewise. Both are the caller's, undefined contents,
+ * not shared between threads. */
 typedef void (*roc_cpu_entry)(const void *kernarg, const roc_cpu_launch *launch, uint64_t first,
                               uint64_t end, void *shared, void *frame, roc_cpu_turn *turn);
 

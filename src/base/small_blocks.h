@@ -1,5 +1,5 @@
-/* Small blocks that are made and freed all the time, such as what describes an array: freed ones are
- * kept for the next of their size, many more of them than malloc keeps at hand.
+/* Small blocks that are made and freed all the time, such as what describes an array: freed ones
+ * are kept for the next of their size, many more of them than malloc keeps at hand.
  *
  * Counted, and made to fail, as those of base/alloc.h.  Any thread.  No thread waits for another:
  * where one is in here, the other does without. */

@@ -42,8 +42,8 @@ bool roc_ir_has_same_bound(const roc_ir_precondition *a, const roc_ir_preconditi
 roc_status roc_ir_find_preconditions(const roc_ir_module *module, bool defers,
                                      roc_ir_preconditions *out, roc_error *err);
 
-/* What keeps a LOAD in bounds where index checks are left out; of a SET, in its first dimension, a check
- * of the value that it assigns. */
+/* What keeps a LOAD in bounds where index checks are left out; of a SET, in its first dimension, a
+ * check of the value that it assigns. */
 typedef struct roc_ir_unproved {
   uint8_t dims; /* a bit per dimension whose index is not proved to be in range */
   /* Of such a dimension: a check of the same index that is in force there, of an extent that is no
@@ -51,8 +51,8 @@ typedef struct roc_ir_unproved {
   uint32_t checks[ROC_MAX_RANK];
 } roc_ir_unproved;
 
-/* Sets *out, per LOAD and SET, to what it is where the index checks with `ignored` (per instruction) are
- * left out.  roc_free'd by the caller. */
+/* Sets *out, per LOAD and SET, to what it is where the index checks with `ignored` (per
+ * instruction) are left out.  roc_free'd by the caller. */
 roc_status roc_ir_find_unproved(const roc_ir_module *module, const uint8_t *ignored,
                                 roc_ir_unproved **out, roc_error *err);
 
@@ -71,12 +71,12 @@ void roc_ir_check_reasons_deinit(roc_ir_check_reasons *reasons);
 /* What the same walk tells of an instruction's integers, in the order in which code is run.  Of a
  * FOR: its variable lies in 0 … 2^31-1 in the body, and the value after its last one in 32 bits,
  * signed where it goes down (with NARROW_SIGNED), else unsigned (with WRAPS: unless the sum wraps).
- * With INT32 the first is below 2^31, and the last may be negative: such a loop does not run.  INT32
- * without NARROW: by a constant, and the variable has 32 bits with a sign in the body, and after the
- * last round.  LOW: by 1 or -1, and it has them in the body.  Of what looks at an index, as
- * CHECK_INDEX does: NARROW, 32 bits tell those that are in range.  Of a shift, COUNTS: by no negative
- * number of bits; with FEW: by fewer than 64; FEW alone: by fewer than 32.  Of a division, without NARROW,
- * BY_WIDE: of what lies in 0 … 2^32-1, by what is not negative. */
+ * With INT32 the first is below 2^31, and the last may be negative: such a loop does not run.
+ * INT32 without NARROW: by a constant, and the variable has 32 bits with a sign in the body, and
+ * after the last round.  LOW: by 1 or -1, and it has them in the body.  Of what looks at an index,
+ * as CHECK_INDEX does: NARROW, 32 bits tell those that are in range.  Of a shift, COUNTS: by no
+ * negative number of bits; with FEW: by fewer than 64; FEW alone: by fewer than 32.  Of a division,
+ * without NARROW, BY_WIDE: of what lies in 0 … 2^32-1, by what is not negative. */
 typedef enum roc_ir_narrow {
   ROC_IR_NARROW = 1,        /* operands and result lie in 0 … 2^32-1, each without wrapping */
   ROC_IR_NARROW_SIGNED = 2, /* the result lies in 0 … 2^31-1 */

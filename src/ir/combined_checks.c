@@ -1,8 +1,8 @@
 /* See combined_checks.h.  Works on one region after the other, outermost first.  In a region the
  * part from its first check on is looked at once: which of its results could be computed at the
  * beginning of that part, and which checks are of such results.  What these need is moved there;
- * the part is copied, as it was, and then the first of both goes without the checks.  A check in an IF
- * whose condition is among these results is asked for where the condition holds. */
+ * the part is copied, as it was, and then the first of both goes without the checks.  A check in an
+ * IF whose condition is among these results is asked for where the condition holds. */
 #include "ir/combined_checks.h"
 
 #include "base/alloc.h"

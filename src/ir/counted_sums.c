@@ -50,8 +50,8 @@ static uint32_t unclamped(const roc_ir_module *m, uint32_t id) {
   return inst->op == ROC_IR_CLAMP_INDEX ? roc_ir_arg(m, inst, 0) : id;
 }
 
-/* Whether the instruction, or what comes after it, says that the variable, more or less a constant, is
- * an index of a narrow array, or the last round comes. */
+/* Whether the instruction, or what comes after it, says that the variable, more or less a constant,
+ * is an index of a narrow array, or the last round comes. */
 static bool takes_for_index(const roc_ir_module *m, const roc_ir_inst *inst, uint32_t var) {
   bool is_check = inst->op == ROC_IR_CHECK_INDEX || inst->op == ROC_IR_WORST_INDEX;
   if (!is_check && inst->op != ROC_IR_LOAD) return false;

@@ -62,8 +62,8 @@ void roc_ir_facts_add_ordered(roc_ir_facts *f, uint32_t a, uint32_t b);
 /* As roc_ir_facts_le_by, but what is one of two values is not proved for each. */
 bool roc_ir_facts_follows(const roc_ir_facts *f, uint32_t a, uint32_t b, int64_t k);
 
-/* An m with u // n < m, where `v` is u // n or such a shift, as u < n * m is stated or u is a remainder
- * by n * m. */
+/* An m with u // n < m, where `v` is u // n or such a shift, as u < n * m is stated or u is a
+ * remainder by n * m. */
 bool roc_ir_facts_quotient_is_less(const roc_ir_facts *f, const roc_ir_value *v, uint32_t *m);
 
 #endif

@@ -16,8 +16,8 @@ typedef struct roc_ir_needed_bits {
   uint8_t *insts, *vars;
 } roc_ir_needed_bits;
 
-/* Fills *out, which is roc_ir_needed_bits_deinit'd by the caller, after a failure as well.  `narrow`:
- * per instruction, of which ROC_IR_COUNTS and FEW are asked; NULL: that is not known. */
+/* Fills *out, which is roc_ir_needed_bits_deinit'd by the caller, after a failure as well.
+ * `narrow`: per instruction, of which ROC_IR_COUNTS and FEW are asked; NULL: that is not known. */
 roc_status roc_ir_find_needed_bits(const roc_ir_module *module, bool of_indices,
                                    const uint8_t *narrow, roc_ir_needed_bits *out, roc_error *err);
 void roc_ir_needed_bits_deinit(roc_ir_needed_bits *needed);

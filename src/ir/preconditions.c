@@ -122,7 +122,8 @@ static ROC_IR_WALKS bool reads_and_checks(const roc_ir_module *m, const roc_ir_i
 }
 
 /* Such elements rarely have all values that they may have, and a table need not have so many
- * entries: a condition for the launch may then never hold.  In such a loop the check costs little. */
+ * entries: a condition for the launch may then never hold.  In such a loop the check costs
+ * little. */
 static bool is_element_in_reading_loop(const roc_ir_module *m, const roc_ir_inst *check) {
   if (!is_small_element(m, check)) return false;
   for (uint32_t i = 0; i < m->insts.count; i++) {

@@ -189,7 +189,8 @@ static bool takes_size(roc_jit_kernel *k, const uint32_t size[3]) {
   return true;
 }
 
-/* Loops over items that meet have constant lengths, where no workgroup is smaller than the others. */
+/* Loops over items that meet have constant lengths, where no workgroup is smaller than the
+ * others. */
 static bool has_counted_workgroup(roc_jit_kernel *k, const roc_jit_launch *launch) {
   if (k->never_meets) return false;
   for (uint32_t d = 0; d < 3; d++) {
@@ -483,7 +484,7 @@ static roc_status make_spec(roc_jit_kernel *k, roc_rt_device *device, roc_jit_sp
   return status;
 }
 
-static roc_status select_afresh(roc_jit_kernel *k, roc_rt_device *device, roc_error *err) {
+static roc_status classify_and_select(roc_jit_kernel *k, roc_rt_device *device, roc_error *err) {
   roc_jit_kernel_classify(k);
   make_key(k, device);
   roc_jit_spec *spec = find_spec(k);
@@ -498,7 +499,7 @@ roc_status roc_jit_kernel_select(roc_jit_kernel *kernel, roc_rt_device *device,
                                  const roc_jit_launch *launch, roc_jit_spec **out_spec,
                                  roc_error *err) {
   note_workgroup(kernel, device, launch);
-  if (!is_as_last(kernel, device)) ROC_TRY(select_afresh(kernel, device, err));
+  if (!is_as_last(kernel, device)) ROC_TRY(classify_and_select(kernel, device, err));
   kernel->last->last_use = ++kernel->clock;
   *out_spec = kernel->last;
   return ROC_OK;

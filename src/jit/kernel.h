@@ -4,7 +4,8 @@
  * specialisation for them (compiled on first use), and queues it.  Selecting compares a short key
  * of classes and constants: the last one used first, then all of at most ROC_JIT_MAX_SPECS; the
  * least recently used makes room.  A launch of the arrays of the last one, with scalars of the same
- * classes, takes its specialisation and the bytes of its arrays. Belongs to one Lua state; one thread at a time. */
+ * classes, takes its specialisation and the bytes of its arrays. Belongs to one Lua state; one
+ * thread at a time. */
 #ifndef ROC_JIT_KERNEL_H
 #define ROC_JIT_KERNEL_H
 

@@ -49,9 +49,9 @@ roc_status roc_rt_fail_read_only_use(const char *kernel, roc_error *err);
 roc_status roc_rt_launch_queue(roc_rt_stream *stream, const roc_rt_launch *launch,
                                roc_ticket *out_ticket, roc_error *err);
 
-/* Runs the kernel before it returns, on the calling thread, where its memory is the host's, no queued
- * work uses any of it, and the kernel can neither fail nor print.  False: it was not run, and is to be
- * queued, which tells why if it cannot be.  Allocates nothing. */
+/* Runs the kernel before it returns, on the calling thread, where its memory is the host's, no
+ * queued work uses any of it, and the kernel can neither fail nor print.  False: it was not run,
+ * and is to be queued, which tells why if it cannot be.  Allocates nothing. */
 bool roc_rt_launch_at_once(const roc_rt_kernel *kernel, const void *kernarg,
                            const roc_ndrange *range);
 

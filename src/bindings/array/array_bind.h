@@ -163,7 +163,8 @@ bool roc_array_assigns_many(lua_State *L, const roc_array *a);
 /* Pushes what the key at stack index 2 selects: a view, a new array, or an element.  Runs
  * roc/arrays/selection.lua, and so do assignments. */
 int roc_array_select(lua_State *L);
-/* array_select.c: the same, without Lua code, where it is a usual one; false, and nothing is pushed. */
+/* array_select.c: the same, without Lua code, where it is a usual one; false, and nothing is
+ * pushed. */
 bool roc_array_select_usual(lua_State *L);
 bool roc_array_assign_usual(lua_State *L);
 int roc_array_assign(lua_State *L);

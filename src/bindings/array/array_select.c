@@ -1,6 +1,6 @@
 /* Selections and assignments in their usual forms, without the Lua code that knows all of them
- * (lua/roc/arrays/selection.lua): views, and few elements of host arrays, at places or where a mask is
- * true.  What is not usual, an error too, is left to that. */
+ * (lua/roc/arrays/selection.lua): views, and few elements of host arrays, at places or where a mask
+ * is true.  What is not usual, an error too, is left to that. */
 #include <string.h>
 
 #include "bindings/array/array_bind.h"

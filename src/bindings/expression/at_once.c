@@ -1,9 +1,10 @@
 /* Operations on few elements of host arrays, on the calling thread.
  *
- * A launch finds the kernel by a text, its specialisation by the types of all arguments, and a stream
- * that queues it and notes what it uses: some microseconds, for ten elements as for thousands.
- * Where host arrays that no work uses lie one after the other, the types follow from a few bits, by which
- * an operation keeps what the last such launches have found, and the code is called as it is. */
+ * A launch finds the kernel by a text, its specialisation by the types of all arguments, and a
+ * stream that queues it and notes what it uses: some microseconds, for ten elements as for
+ * thousands. Where host arrays that no work uses lie one after the other, the types follow from a
+ * few bits, by which an operation keeps what the last such launches have found, and the code is
+ * called as it is. */
 #include "bindings/expression/expression.h"
 #include "runtime/mirror.h"
 #include "runtime/registration.h"
@@ -35,8 +36,8 @@ static bool is_narrow(const roc_scalar *s) {
   return s->type == ROC_VT_INT && s->as.i >= 0 && s->as.i <= ROC_NARROW_INT_MOST;
 }
 
-/* Kinds, which operands have all elements, which integers are narrow; 0: the types do not follow from
- * these. */
+/* Kinds, which operands have all elements, which integers are narrow; 0: the types do not follow
+ * from these. */
 static uint64_t make_key(const roc_expression_call *c, const roc_array *result) {
   int64_t size = roc_array_size(result);
   bool is_f = roc_loops_is_reversed(result);

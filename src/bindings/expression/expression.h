@@ -33,7 +33,8 @@ typedef struct roc_expression_state {
   lua_CFunction at_close;  /* __gc of guards */
 } roc_expression_state;
 
-/* The code of an operation on few elements of host arrays that lie one after the other (at_once.c). */
+/* The code of an operation on few elements of host arrays that lie one after the other
+ * (at_once.c). */
 typedef struct roc_ready_code {
   uint64_t key;                 /* what its arguments' types follow from; 0: none */
   const roc_jit_kernel *kernel; /* of the operation's, all of which stay */
@@ -210,9 +211,10 @@ bool roc_expression_run_one(lua_State *L, const roc_expression *e, roc_rt_stream
  * copies with the result's shape and layout, which stay on the stack. */
 void roc_expression_flatten(lua_State *L, roc_expression_call *call, const roc_array *result,
                             roc_loops *loops);
-/* Computes an operation whose operands are host arrays in memory, or numbers, and whose result is a new
- * host array of few elements, by code that is known, on the calling thread, if that can be.  False:
- * nothing has happened, and *out_key, unless it is 0, is to be noted when it has been computed. */
+/* Computes an operation whose operands are host arrays in memory, or numbers, and whose result is a
+ * new host array of few elements, by code that is known, on the calling thread, if that can be.
+ * False: nothing has happened, and *out_key, unless it is 0, is to be noted when it has been
+ * computed. */
 bool roc_expression_run_at_once(const roc_expression_call *call, const roc_array *result,
                                 uint64_t *out_key);
 /* The kernel on top of the stack has just computed such an operation. */

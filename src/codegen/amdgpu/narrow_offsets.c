@@ -1,7 +1,7 @@
-/* See narrow_offsets.h.  A memory instruction adds an offset of 32 bits to an array's address itself,
- * but LLVM takes only what is extended for one.  An index that is cut out of 64 bits, chosen, or
- * carried by a loop is known to fit and is not extended: it would be added in two instructions and
- * copies. */
+/* See narrow_offsets.h.  A memory instruction adds an offset of 32 bits to an array's address
+ * itself, but LLVM takes only what is extended for one.  An index that is cut out of 64 bits,
+ * chosen, or carried by a loop is known to fit and is not extended: it would be added in two
+ * instructions and copies. */
 #include "codegen/amdgpu/narrow_offsets.h"
 
 enum {
@@ -54,7 +54,8 @@ static void go_after(const narrower *n, LLVMValueRef value) {
 
 static LLVMValueRef half_of(narrower *n, LLVMValueRef value);
 
-/* Of what the phi has from a block a second time, the half that it has already; NULL: there is none. */
+/* Of what the phi has from a block a second time, the half that it has already; NULL: there is
+ * none. */
 static LLVMValueRef half_from(LLVMValueRef half, LLVMBasicBlockRef block) {
   for (unsigned i = 0; i < LLVMCountIncoming(half); i++) {
     if (LLVMGetIncomingBlock(half, i) == block) return LLVMGetIncomingValue(half, i);

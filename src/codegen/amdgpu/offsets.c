@@ -2,7 +2,8 @@
  * instructions add themselves. LLVM finds such a sum only where it is made in the block of the
  * access; elsewhere it adds 64 bits, in two vector instructions and copies. So it is made again in
  * front of each access in another block, where it costs nothing; of one that work-items do not
- * share LLVM sees no connection with the offset that it has, else it would take one sum for both. */
+ * share LLVM sees no connection with the offset that it has, else it would take one sum for
+ * both. */
 #include "codegen/amdgpu/narrow_offsets.h"
 #include "codegen/amdgpu/repair.h"
 #include "codegen/amdgpu/value_facts.h"

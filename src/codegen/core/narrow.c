@@ -303,8 +303,8 @@ static LLVMValueRef low_half(roc_cg *cg, const roc_ir_inst *inst, LLVMValueRef a
   return roc_cg_extend(cg, value, false);
 }
 
-/* By a number of bits that is not negative.  One that takes all bits out gives 0, but what is shifted by 32 or
- * more in 64 bits needs no choice for that. */
+/* By a number of bits that is not negative.  One that takes all bits out gives 0, but what is
+ * shifted by 32 or more in 64 bits needs no choice for that. */
 static LLVMValueRef shift_by(roc_cg *cg, roc_ir_op op, uint8_t facts, LLVMValueRef a,
                              LLVMValueRef b) {
   bool is_narrow = facts & (ROC_IR_NARROW | ROC_IR_LOW), is_few = facts & ROC_IR_FEW;

@@ -59,10 +59,10 @@ LLVMValueRef cpu_divide_common(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMVal
   return int_of(cg, LLVMBuildSelect(cg->b, is_less, next, value, ""));
 }
 
-/* For 0 <= n < 2^32 and 0 < b < 2^32, n // b is n * m / 2^64, rounded down, with m = 2^64 / b rounded
- * up: m * b is less than b above 2^64, so the product less than n / 2^64 < 1 / b above n / b.  (m is
- * 0 for b = 1, which is told apart.)  Multiples of b are added to a first, as many as keep it above
- * 0: 2^30 / b, rounded up, of them. */
+/* For 0 <= n < 2^32 and 0 < b < 2^32, n // b is n * m / 2^64, rounded down, with m = 2^64 / b
+ * rounded up: m * b is less than b above 2^64, so the product less than n / 2^64 < 1 / b above n /
+ * b.  (m is 0 for b = 1, which is told apart.)  Multiples of b are added to a first, as many as
+ * keep it above 0: 2^30 / b, rounded up, of them. */
 LLVMValueRef cpu_divide_by_product(roc_cg *cg, roc_ir_op op, LLVMValueRef a, LLVMValueRef b) {
   LLVMBuilderRef at = cg->b;
   LLVMTypeRef wide = LLVMIntTypeInContext(cg->ctx, 128);

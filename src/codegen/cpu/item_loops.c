@@ -54,8 +54,8 @@ LLVMValueRef cpu_count_steps(roc_cg *cg, LLVMValueRef count, LLVMValueRef step) 
   return LLVMBuildSelect(cg->b, is_none, zero, LLVMBuildAdd(cg->b, after, one, ""), "");
 }
 
-/* A known number of items that is less than two vectors of 32 bits and no multiple of one would have
- * LLVM mask the vectors, also where the processor has no registers for masks. */
+/* A known number of items that is less than two vectors of 32 bits and no multiple of one would
+ * have LLVM mask the vectors, also where the processor has no registers for masks. */
 static LLVMValueRef hide_odd_count(cpu_state *s, LLVMValueRef count) {
   enum { LEAST = 3, MOST = 15, LANES = 4 };
   if (s->nlanes || !LLVMIsAConstantInt(count) || roc_processor_has(s->cg->tm, "avx512f"))
@@ -288,8 +288,8 @@ static LLVMMetadataRef loop_property(roc_cg *cg, const char *name, LLVMValueRef 
  * cache, where LLVM's own 16 let it lie across two. */
 enum { LOOP_ALIGN = 32 };
 
-/* Whether a loop has a known length that LLVM may take for a reason to write it out.  It would do so
- * before it makes vectors, and then put some together from elements of several rows. */
+/* Whether a loop has a known length that LLVM may take for a reason to write it out.  It would do
+ * so before it makes vectors, and then put some together from elements of several rows. */
 static bool is_long(const cpu_loop *loop) {
   return LLVMIsAConstantInt(loop->count) && LLVMConstIntGetZExtValue(loop->count) > 2;
 }

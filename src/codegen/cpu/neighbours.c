@@ -2,8 +2,9 @@
  *
  * `m[i][1]`, `m[i][2]` … of neighbouring i, or `v[k]` and `v[k + 1]` at k that memory gives, become
  * a gather each.  An instruction that gathers takes its time for each element, so where two or four
- * gathers take neighbours, they are one: of twice as wide elements, or, at equal distances, of loads
- * of four elements, which are then parted by shuffles.  Nothing is read that they did not read. */
+ * gathers take neighbours, they are one: of twice as wide elements, or, at equal distances, of
+ * loads of four elements, which are then parted by shuffles.  Nothing is read that they did not
+ * read. */
 #include <string.h>
 
 #include "codegen/core/repair.h"
@@ -225,8 +226,8 @@ static void put(gather *const joined[], const LLVMValueRef *columns, unsigned co
   }
 }
 
-/* Joins `g`, the first one in the block, with others: by_place[k] lies k - (MOST - 1) elements after
- * it, or is NULL. */
+/* Joins `g`, the first one in the block, with others: by_place[k] lies k - (MOST - 1) elements
+ * after it, or is NULL. */
 static bool join(cpu_rewriter *w, gather *g, gather *const by_place[]) {
   cpu_access a = g->access;
   int64_t size = (int64_t)LLVMABISizeOfType(LLVMGetModuleDataLayout(w->cg->mod), a.type);

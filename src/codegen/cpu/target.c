@@ -153,8 +153,8 @@ static void name_array_params(roc_cg *cg, LLVMValueRef fn) {
   }
 }
 
-/* Rows of items that meet are copied and filled in place where they are short: a call costs more, and
- * would be made for each of them. */
+/* Rows of items that meet are copied and filled in place where they are short: a call costs more,
+ * and would be made for each of them. */
 static void keep_short_rows(roc_cg *cg, LLVMValueRef fn) {
   enum { MOST = 1024 };
   if (!cg->ir->is_grid_whole || cg->ir->workgroup[0] > MOST) return;

@@ -32,7 +32,8 @@ roc_status roc_rt_copy_now(roc_rt_session *session, const roc_array *dst, const 
   ROC_TRY(roc_rt_session_check(session, err));
   ROC_TRY(check_alike(dst, src, err));
   roc_status status;
-  if (roc_rt_transfer_after_writer(session, dst, src, &status, err)) return status;
+  bool is_free = !roc_buffer_is_busy(dst->buffer, true);
+  if (is_free && roc_rt_transfer_after_writer(session, dst, src, &status, err)) return status;
   ROC_TRY(roc_buffer_wait(src->buffer, false, err));
   ROC_TRY(roc_buffer_wait(dst->buffer, true, err));
   return roc_rt_transfer_now(session, dst, src, err);

@@ -485,8 +485,8 @@ static bool is_small_read(const roc_array *dst, const roc_array *src) {
          have_one_layout(dst, src);
 }
 
-/* A few bytes for the host, by the stream, and what its wait tells.  Into memory of its own a driver
- * may have to copy by way of another thread; this is memory that the device writes. */
+/* A few bytes for the host, by the stream, and what its wait tells.  Into memory of its own a
+ * driver may have to copy by way of another thread; this is memory that the device writes. */
 static roc_status read_few(roc_rt_stream *stream, const roc_array *dst, const roc_array *src,
                            roc_status (*wait)(roc_rt_stream *stream, roc_error *err),
                            roc_error *err) {
@@ -540,7 +540,7 @@ bool roc_rt_transfer_after_writer(roc_rt_session *session, const roc_array *dst,
                                   const roc_array *src, roc_status *out_status, roc_error *err) {
   roc_buffer *buffer = src->buffer;
   if (!buffer->device || host_reaches(src) || !is_small_read(dst, src)) return false;
-  if (roc_buffer_count_uses(buffer) == 0 || roc_buffer_is_busy(dst->buffer, true)) return false;
+  if (roc_buffer_count_uses(buffer) == 0) return false;
   roc_rt_lock();
   roc_rt_stream *stream = find_last_writer(session, buffer);
   roc_rt_unlock();

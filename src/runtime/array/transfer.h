@@ -22,8 +22,8 @@ roc_status roc_rt_transfer_now(roc_rt_session *session, const roc_array *dst, co
 roc_status roc_rt_transfer_fill_now(roc_rt_session *session, const roc_array *dst,
                                     const void *element, roc_error *err);
 
-/* A few bytes of device memory for the host, after the work that writes them, where that is the last
- * of its stream: one wait for both.  False: it is another copy. */
+/* A few bytes of device memory for host memory that no work uses, after the work that writes them,
+ * where that is the last of its stream: one wait for both.  False: it is another copy. */
 bool roc_rt_transfer_after_writer(roc_rt_session *session, const roc_array *dst,
                                   const roc_array *src, roc_status *out_status, roc_error *err);
 

@@ -12,7 +12,9 @@
 #include "runtime/core/internal.h"
 #include "runtime/device.h"
 
-enum { HOST_ALIGNMENT = 64 };
+static uintptr_t align_up(uintptr_t address) {
+  return (address + ROC_HOST_ALIGNMENT - 1) & ~(uintptr_t)(ROC_HOST_ALIGNMENT - 1);
+}
 
 static void init_buffer(roc_buffer *buffer, roc_devptr address, size_t nbytes) {
   memset(buffer, 0, offsetof(roc_buffer, inline_uses));
@@ -29,11 +31,13 @@ static roc_status fail_oom(size_t nbytes, roc_error *err) {
 
 roc_status roc_buffer_alloc_host(roc_buffer *buffer, bool zeroed, roc_error *err) {
   size_t padded;
-  if (!roc_add_size(buffer->nbytes, HOST_ALIGNMENT, &padded)) return fail_oom(buffer->nbytes, err);
+  if (!roc_add_size(buffer->nbytes, ROC_HOST_ALIGNMENT, &padded)) {
+    return fail_oom(buffer->nbytes, err);
+  }
   /* calloc leaves large blocks to the kernel's lazily zeroed pages; hence the padding by hand. */
-  void *block = zeroed ? roc_zalloc_pages(padded) : roc_alloc_pages(padded, HOST_ALIGNMENT);
+  void *block = zeroed ? roc_zalloc_pages(padded) : roc_alloc_pages(padded, ROC_HOST_ALIGNMENT);
   if (!block) return fail_oom(buffer->nbytes, err);
-  uintptr_t aligned = ((uintptr_t)block + HOST_ALIGNMENT - 1) & ~(uintptr_t)(HOST_ALIGNMENT - 1);
+  uintptr_t aligned = align_up((uintptr_t)block);
   buffer->address = (roc_devptr)aligned;
   buffer->block = block;
   buffer->lacks_memory = false;
@@ -41,23 +45,11 @@ roc_status roc_buffer_alloc_host(roc_buffer *buffer, bool zeroed, roc_error *err
   return ROC_OK;
 }
 
-/* The block of a buffer whose memory is a part of it. */
-static size_t joint_bytes(size_t nbytes) {
-  return sizeof(roc_buffer) + HOST_ALIGNMENT + nbytes;
-}
-
-void roc_buffer_free_host(roc_buffer *buffer) {
-  bool is_joint = buffer->block == buffer;
-  if (!is_joint) roc_free_pages(buffer->block);
-  roc_small_free(buffer, is_joint ? joint_bytes(buffer->nbytes) : sizeof *buffer);
-}
-
 static roc_status create_joint(size_t nbytes, bool zeroed, roc_buffer **out_buffer,
                                roc_error *err) {
-  roc_buffer *buffer = roc_small_alloc(joint_bytes(nbytes));
+  roc_buffer *buffer = roc_small_alloc(roc_buffer_joint_bytes(nbytes));
   if (!buffer) return fail_oom(nbytes, err);
-  uintptr_t end = (uintptr_t)(buffer + 1);
-  init_buffer(buffer, (end + HOST_ALIGNMENT - 1) & ~(uintptr_t)(HOST_ALIGNMENT - 1), nbytes);
+  init_buffer(buffer, align_up((uintptr_t)(buffer + 1)), nbytes);
   buffer->block = buffer;
   if (zeroed) memset((void *)(uintptr_t)buffer->address, 0, nbytes);
   roc_buffer_count_bytes(nbytes, true);
@@ -67,7 +59,7 @@ static roc_status create_joint(size_t nbytes, bool zeroed, roc_buffer **out_buff
 
 roc_status roc_buffer_create_host(size_t nbytes, bool zeroed, roc_buffer **out_buffer,
                                   roc_error *err) {
-  if (nbytes < ROC_SMALL_BLOCK_MOST && joint_bytes(nbytes) <= ROC_SMALL_BLOCK_MOST) {
+  if (nbytes < ROC_SMALL_BLOCK_MOST && roc_buffer_joint_bytes(nbytes) <= ROC_SMALL_BLOCK_MOST) {
     return create_joint(nbytes, zeroed, out_buffer, err);
   }
   roc_buffer *buffer = roc_small_alloc(sizeof *buffer);

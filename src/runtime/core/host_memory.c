@@ -3,6 +3,7 @@
  * The owner of wrapped memory is told by a callback, which may call the runtime again: so a buffer
  * that dies under the runtime's lock is destroyed after the lock has been released. */
 #include "base/alloc.h"
+#include "base/small_blocks.h"
 #include "runtime/core/internal.h"
 
 static _Atomic size_t live_bytes;
@@ -22,7 +23,9 @@ size_t roc_buffer_live_bytes(void) {
 void roc_buffer_destroy_host(roc_buffer *buffer) {
   if (buffer->release) buffer->release(buffer->release_ud);
   if (buffer->block) roc_buffer_count_bytes(buffer->nbytes, false);
-  roc_buffer_free_host(buffer);
+  bool is_joint = buffer->block == buffer;
+  if (!is_joint) roc_free_pages(buffer->block);
+  roc_small_free(buffer, is_joint ? roc_buffer_joint_bytes(buffer->nbytes) : sizeof *buffer);
 }
 
 void roc_buffer_destroy_dead(roc_buffer *dead) {

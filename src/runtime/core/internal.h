@@ -188,6 +188,14 @@ bool roc_rt_in_child(void);
 void roc_rt_guard_forks(void);    /* once: a fork waits for the lock */
 bool roc_rt_begin_shutdown(void); /* from now on closed; whether it was before */
 
+/* Where host memory begins, in bytes. */
+enum { ROC_HOST_ALIGNMENT = 64 };
+
+/* The block of a host buffer whose memory is a part of it. */
+static inline size_t roc_buffer_joint_bytes(size_t nbytes) {
+  return sizeof(roc_buffer) + ROC_HOST_ALIGNMENT + nbytes;
+}
+
 /* host_memory.c */
 void roc_buffer_count_bytes(size_t nbytes, bool is_born); /* any thread, lock or not */
 void roc_buffer_destroy_host(roc_buffer *buffer);         /* without the lock */
@@ -266,8 +274,6 @@ typedef struct roc_rt_pin roc_rt_pin;
 void roc_buffer_drop_pin(roc_buffer *buffer);
 
 /* buffer.c */
-/* What describes a buffer of host memory, and its block. */
-void roc_buffer_free_host(roc_buffer *buffer);
 /* Gives a buffer of host memory, which has none, its block. */
 roc_status roc_buffer_alloc_host(roc_buffer *buffer, bool zeroed, roc_error *err);
 void roc_buffer_release_locked(roc_buffer *buffer); /* lock held */
