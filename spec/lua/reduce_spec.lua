@@ -2,6 +2,8 @@
 local roc = require "roc"
 local check = require("support.asserted").check
 local devices = require "support.devices"
+local programs = require "support.programs"
+local watched = require "support.watched"
 
 local function assert_raises(pattern, f)
   local ok, why = pcall(f)
@@ -299,6 +301,15 @@ describe("roc.reduce", function()
       end
       assert.are.equal(sums[1], sums[2])
     end
+  end)
+
+  it("combines no values of groups that the last workgroup does not have", function()
+    if not programs.find("rocr_test") then return pending("ROCR is not installed") end
+    local output, status = watched.run("gfx1030", "--check", [[
+      local sum = roc.reduce(function(a, b) return a + b end, nil, { commutative = true })
+      print(sum(roc.to_device(roc.ones(4198401, "int32"))))]])
+    assert.are.equal("4198401\n", output)
+    assert.are.equal(0, status)
   end)
 
   local sum = roc.reduce(add)

@@ -166,14 +166,18 @@ local function ends(dtype)
 end
 
 -- The trees of $fours groups side by side, whose items all have values: in each, the first half
--- with the second.
+-- with the second.  The last workgroup may have fewer groups.
 local TREES = [[
+  local groups = #parts - (group - 1 & $sizes) * $fours
   for level = 1, $levels do
     roc.barrier(roc.CLK_LOCAL_MEM_FENCE)
     local half = $size >> level
     for pair = item - 1, $fours * half - 1, $size do
-      local at = (pair >> $levels - level) * $size + (pair & half - 1) & $fours * $size - 1
-      part[at + 1] = f(part[at + 1], part[(at + half & $fours * $size - 1) + 1])
+      local tree = pair >> $levels - level
+      if tree < groups then
+        local at = tree * $size + (pair & half - 1) & $fours * $size - 1
+        part[at + 1] = f(part[at + 1], part[(at + half & $fours * $size - 1) + 1])
+      end
     end
   end
   roc.barrier(roc.CLK_LOCAL_MEM_FENCE)]]
