@@ -428,14 +428,16 @@ static roc_status take_arguments(roc_jit_call *call, roc_rt_device *device, roc_
 
 /* ---- specialisations ---- */
 
+/* Its code knows no workgroup. */
 static bool has_key(const roc_jit_spec *spec, uint32_t device, const roc_jit_call *call,
                     const snapshot *now) {
   size_t nclasses = (call->frozen->nparams + call->frozen->narrays) * sizeof *call->classes;
+  const roc_jit_key_head head = {.device = device};
   const unsigned char *key = spec->key;
-  return spec->key_bytes == sizeof device + nclasses + now->key_bytes &&
-         memcmp(key, &device, sizeof device) == 0 &&
-         memcmp(key + sizeof device, call->classes, nclasses) == 0 &&
-         memcmp(key + sizeof device + nclasses, now->key, now->key_bytes) == 0;
+  return spec->key_bytes == sizeof head + nclasses + now->key_bytes &&
+         memcmp(key, &head, sizeof head) == 0 &&
+         memcmp(key + sizeof head, call->classes, nclasses) == 0 &&
+         memcmp(key + sizeof head + nclasses, now->key, now->key_bytes) == 0;
 }
 
 /* Code of a file: the first that takes them. */

@@ -27,7 +27,7 @@ static uint32_t count_values(const roc_jit_kernel *k, const roc_jit_program *p) 
 
 /* Device, workgroup, classes, and a byte with eight more for each scalar. */
 static size_t key_capacity(const roc_jit_kernel *k, const roc_jit_program *p) {
-  return 4 + sizeof k->exact + sizeof(roc_arg_type) * (k->nparams + p->narrays) +
+  return sizeof(roc_jit_key_head) + sizeof(roc_arg_type) * (k->nparams + p->narrays) +
          9 * (size_t)p->nscalars;
 }
 
@@ -247,17 +247,17 @@ static void settle_workgroup(roc_jit_kernel *k, roc_ir_module *module) {
 
 enum { EXACT_WORKGROUP = 1u << 31 }; /* beside the device's index */
 
-static uint32_t key_index(const roc_jit_kernel *k, const roc_rt_device *device) {
-  return roc_rt_device_index(device) | (k->is_exact ? EXACT_WORKGROUP : 0);
+static roc_jit_key_head key_head(const roc_jit_kernel *k, const roc_rt_device *device) {
+  roc_jit_key_head head = {roc_rt_device_index(device) | (k->is_exact ? EXACT_WORKGROUP : 0), {0}};
+  memcpy(head.workgroup, k->exact, sizeof head.workgroup);
+  return head;
 }
 
 static void make_key(roc_jit_kernel *k, const roc_rt_device *device) {
   unsigned char *at = k->key;
-  uint32_t index = key_index(k, device);
-  memcpy(at, &index, sizeof index);
-  at += sizeof index;
-  memcpy(at, k->exact, sizeof k->exact);
-  at += sizeof k->exact;
+  roc_jit_key_head head = key_head(k, device);
+  memcpy(at, &head, sizeof head);
+  at += sizeof head;
   size_t nbytes = (k->nparams + k->program->narrays) * sizeof *k->classes;
   memcpy(at, k->classes, nbytes);
   at += nbytes;
@@ -288,7 +288,7 @@ static roc_jit_spec *find_spec(roc_jit_kernel *k) {
 static bool has_scalars_of(roc_jit_kernel *k, const roc_jit_spec *spec) {
   if (k->program->nscalars == 0) return true;
   size_t narrays = k->nparams + k->program->narrays;
-  size_t before = sizeof(uint32_t) + sizeof k->exact + narrays * sizeof *k->classes;
+  size_t before = sizeof(roc_jit_key_head) + narrays * sizeof *k->classes;
   uint32_t nbytes = roc_jit_kernel_scalar_key(k, k->key + before);
   return spec->key_bytes == before + nbytes &&
          memcmp(spec->key + before, k->key + before, nbytes) == 0;
@@ -298,9 +298,9 @@ static bool has_scalars_of(roc_jit_kernel *k, const roc_jit_spec *spec) {
 static bool is_as_last(roc_jit_kernel *k, const roc_rt_device *device) {
   const roc_jit_spec *spec = k->last;
   if (!spec || !k->has_seen) return false;
-  uint32_t n = k->nparams + k->program->narrays, index = key_index(k, device);
-  if (memcmp(spec->key, &index, sizeof index) != 0) return false;
-  if (memcmp(spec->key + sizeof index, k->exact, sizeof k->exact) != 0) return false;
+  uint32_t n = k->nparams + k->program->narrays;
+  roc_jit_key_head head = key_head(k, device);
+  if (memcmp(spec->key, &head, sizeof head) != 0) return false;
   copy_captured_arrays(k);
   for (uint32_t i = 0; i < n; i++) {
     if (!roc_jit_is_seen(&k->seen[i], &k->classes[i], &k->values[i])) return false;

@@ -20,6 +20,12 @@ enum { ROC_JIT_MAX_SPECS = 64 };
 /* Workgroups of a kernel that code is made for; the other ones share code for any. */
 enum { ROC_JIT_MAX_SIZES = 4 };
 
+/* What the key of a specialisation begins with; classes and the scalars' part follow. */
+typedef struct roc_jit_key_head {
+  uint32_t device;       /* its index, and whether the code knows its workgroup */
+  uint32_t workgroup[3]; /* that it knows, where it is not the promised one; otherwise 0 */
+} roc_jit_key_head;
+
 /* The times of the last compile; all 0 before the first. */
 typedef struct roc_jit_times {
   double front_end_ms; /* types and lowering, in as many rounds as it took */
