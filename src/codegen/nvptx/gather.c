@@ -5,7 +5,7 @@
  * failed check, a return) its code does not see to that: after a condition that lanes differ in, some
  * go on to the next barrier at once. The barrier counts whole wavefronts, so that it lets them pass
  * before the others have come, and on their way they write shared registers that lanes still in a
- * loop go on reading.
+ * loop go on reading. Ways out of one version are enough for that in the others.
  *
  * So lanes wait before a barrier that they come to by different ways. A wait for all lanes is dropped
  * where ptxas takes them for joined already, so it is not told that the mask is of all. There must be
@@ -19,7 +19,6 @@ typedef struct finder {
   const roc_ir_module *ir;
   roc_ir_uniform uniform;
   uint8_t *marks; /* per instruction: lanes wait before it */
-  bool has_exits; /* the version of the kernel has ways out */
   bool is_apart;  /* lanes may have come here by different ways since they waited last */
 } finder;
 
@@ -75,7 +74,6 @@ static void mark_statement(finder *f, uint32_t id) {
   bool before = f->is_apart || (is_loop && is_parting), after = is_parting;
   for (uint32_t n = 0; n < roc_ir_region_count(inst); n++) {
     f->is_apart = before;
-    if (is_versions(inst)) f->has_exits = has_exits_in(f->ir, inst->k.region[n]);
     mark_region(f, inst->k.region[n]);
     after |= f->is_apart;
   }
@@ -88,7 +86,7 @@ static void mark_region(finder *f, uint32_t region) {
     uint32_t id = ids->items[i];
     const roc_ir_inst *inst = &f->ir->insts.items[id];
     bool is_barrier = flags_of(inst) & ROC_IRF_CUT_GROUP && !roc_ir_region_count(inst);
-    f->marks[id] = is_barrier && f->is_apart && f->has_exits;
+    f->marks[id] = is_barrier && f->is_apart;
     if (f->marks[id]) f->is_apart = false;
     if (roc_ir_region_count(inst)) mark_statement(f, id);
   }
@@ -100,16 +98,14 @@ uint8_t *roc_nvptx_find_gathers(roc_cg *cg) {
   for (uint32_t i = 0; i < ir->insts.count && !has_barriers; i++) {
     has_barriers = flags_of(&ir->insts.items[i]) & ROC_IRF_CUT_GROUP;
   }
-  if (!has_barriers || !roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_SHARED_REGISTERS)) {
-    return NULL;
-  }
+  bool is_quirk = roc_quirk_is_on(cg->options->quirks_off, ROC_QUIRK_SHARED_REGISTERS);
+  if (!has_barriers || !is_quirk || !roc_nvptx_has_exits(cg)) return NULL;
   finder f = {.ir = ir, .marks = ROC_ARENA_ARRAY(&cg->arena, uint8_t, ir->insts.count)};
   if (!f.marks) return NULL;
   if (roc_ir_uniform_init(&f.uniform, ir, NULL) != ROC_OK) {
     cg->arena.failed = true;
     return NULL;
   }
-  f.has_exits = has_exits_in(ir, 0);
   mark_region(&f, 0);
   roc_ir_uniform_deinit(&f.uniform);
   return f.marks;
