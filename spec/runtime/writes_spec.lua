@@ -149,8 +149,9 @@ end)
 -- Functions that change elements without queueing work, and the files that may call them: there the
 -- write is noted first, or the memory is new.
 local WRITERS = {
-  roc_array_fill_host = { "bindings/array/array_create.c", "bindings/array/lib_array.c" },
-  roc_array_copy_host = { "bindings/array/array_create.c" },
+  roc_array_fill_host = { "bindings/array/array_create.c", "bindings/array/array_select.c",
+    "bindings/array/lib_array.c" },
+  roc_array_copy_host = { "bindings/array/array_create.c", "bindings/array/array_select.c" },
   roc_array_convert_host = { "bindings/array/lib_array.c", "bindings/array/lib_sort.c" },
   roc_array_unpack = { "bindings/kernel/kernel_sim.c" },
 }
