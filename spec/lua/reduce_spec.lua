@@ -229,6 +229,8 @@ devices.each(function(device)
           local is_fine = pcall(stream.synchronize, stream)
           assert.equal(round ~= 2, is_fine)
           if is_fine then assert.equal(20000, out[1]) end
+          -- the second pass may have failed, too, by what the first one left unwritten
+          repeat until pcall(stream.synchronize, stream)
         end
       end
     end)
